@@ -61,10 +61,10 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
     : command(layout.vector(description.kinematics().coordinate_count())),
       moments(
           layout.numbers(static_cast<std::size_t>(description.kinematics().coordinate_count()))),
-      tendons(layout.numbers(description.tendons.size())) {
+      tendons(layout.numbers(static_cast<std::size_t>(tendon_count(description)))) {
   if (has_friction(description)) {
-    tension = layout.numbers(description.tendons.size());
-    friction = layout.numbers(description.tendons.size() * description.sections.size());
+    tension = layout.numbers(tendons.size());
+    friction = layout.numbers(tendons.size() * description.sections.size());
   }
   if (!controller.senses_contacts()) return;
   std::size_t links = 0;
@@ -99,7 +99,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       std::move(coordinates), feed, spin, std::move(servos),
       {.gravity = compensated_gravity(m, context.settings.flag("gravity_compensation")),
        .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
-       .guide_length = description.base_physics.guide_length,
+       .guide_length = description.guide.length,
        .commands = controller_->commands()},
       bind_tendons(context, description));
   tendon_commands_.resize(tendons_.size());
@@ -130,20 +130,17 @@ void ArmBinding::bind_sections(const InstanceContext& context,
     const SectionPhysics& physics = description.physics[static_cast<std::size_t>(i)];
     const LinkLayout layout = link_layout(description, static_cast<std::size_t>(i));
     const std::size_t first = coordinates.size();
-    const auto bind = [&](char axis, const std::vector<double>& fractions, double sign) {
-      coordinates.push_back(bind_coordinate(context, i + 1, links, axis, fractions, sign,
-                                            axis == 'z' ? physics.length_servo : physics.bend_servo,
-                                            axis == 'z' ? physics.length_motor : physics.bend_motor,
-                                            servos));
+    const auto bind = [&](char axis, const Drive& drive, const std::vector<double>& fractions) {
+      coordinates.push_back(bind_coordinate(context, i + 1, axis, drive, fractions, servos));
     };
-    bind('y', layout.bend_fraction, 1.0);  // u
+    bind('y', physics.bend, layout.bend_fraction);  // u
     if (description.planar) {
       coordinates.emplace_back();  // v: no joints in a planar arm
     } else {
-      bind('x', layout.bend_fraction, -1.0);
+      bind('x', physics.bend, layout.bend_fraction);
     }
     if (section.is_extensible()) {
-      bind('z', layout.length, 1.0);
+      bind('z', physics.length_drive, layout.length);
       coordinates.back().offset = section.variable_length() / 2;
     }
     const double rest_length = section.length() + section.variable_length() / 2.0;
@@ -164,24 +161,24 @@ void ArmBinding::bind_sections(const InstanceContext& context,
   }
 }
 
-ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int section, int links,
-                                          char axis, const std::vector<double>& fractions,
-                                          double sign, bool has_servo, bool is_motor,
+ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int section, char axis,
+                                          const Drive& drive, std::span<const double> fractions,
                                           std::vector<Servo>& servos) {
   const mjModel* m = context.model;
   ArmCoordinate coordinate;
-  coordinate.sign = sign;
+  coordinate.sign = axis == 'x' ? -1.0 : 1.0;
   coordinate.is_slide = axis == 'z';
   const std::string servo_name =
       coordinate.is_slide ? names::length(section) : names::bend(section, axis);
-  coordinate.has_tendons = !has_servo;
-  coordinate.is_motor = has_servo && is_motor;
+  coordinate.has_tendons = !is_driven(drive);
+  coordinate.is_motor = is_motor(drive);
   const int section_actuator =
       coordinate.has_tendons ? -1
                              : mj_name2id(m, mjOBJ_ACTUATOR, (context.prefix + servo_name).c_str());
   double compliance = 0.0;
-  for (int j = 1; j <= links; ++j) {
-    const double fraction = fractions[static_cast<std::size_t>(j - 1)];
+  int j = 0;  // link
+  for (const double fraction : fractions) {
+    ++j;
     if (fraction == 0.0) continue;  // a rigid link has no hinges
     const std::string name =
         coordinate.is_slide ? names::slide(section, j) : names::hinge(section, j, axis);
@@ -210,39 +207,54 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
 
 std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
                                                 const ContinuumDescription& description) {
-  const mjModel* m = context.model;
   std::vector<ArmTendon> tendons;
-  for (const Tendon& tendon : description.tendons) {
-    const int id = context.require(mjOBJ_TENDON, tendon.name);
-    const int actuator = context.require(mjOBJ_ACTUATOR, tendon.name);
-    ArmTendon bound{.joints = lengths_per_joint(m, base_body_, id, joints_),
-                    .takes_length = tendon.command == TendonCommand::Length,
-                    .min_tension = tendon.pretension,
-                    .max_tension = m->actuator_forcerange[2 * actuator + 1]};
-    if (tendon.chamber) {
-      const mjtNum* const gain = m->actuator_gainprm + actuator * mjNGAIN;
-      const mjtNum gear = m->actuator_gear[6 * actuator];
-      const mjtNum* const pressure = m->actuator_ctrlrange + 2 * actuator;
-      bound.gain = -gear * gain[0];
-      if (m->actuator_gaintype[actuator] == mjGAIN_AFFINE)
-        bound.gain_slope = -gear * gear * gain[1];
-      const auto [low, high] = std::minmax({bound.gain * pressure[0], bound.gain * pressure[1]});
-      bound.limit = bound.min_tension = low;
-      bound.max_tension = high;
-      bound.time_constant = tendon.chamber->time_constant;
-    }
-    activations_.push_back(m->actuator_actadr[actuator]);
-    if (bound.takes_length) {
-      const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
-      bound.stiffness = -bias[1];
-      bound.offset = bias[0] + bound.stiffness * m->tendon_length0[id];
-      bound.damping = -bias[2];
-    }
-    tendons_.push_back(id);
-    actuators_.push_back(actuator);
-    tendons.push_back(std::move(bound));
-  }
+  for (const Tendon& tendon : description.tendons) tendons.push_back(bind_tendon(context, tendon));
+  for (const Chamber& chamber : description.chambers)
+    tendons.push_back(bind_chamber(context, chamber));
   return tendons;
+}
+
+ArmBinding::EngineTendon ArmBinding::add_tendon(const InstanceContext& context,
+                                                const std::string& name) {
+  const mjModel* m = context.model;
+  const EngineTendon ids{context.require(mjOBJ_TENDON, name),
+                         context.require(mjOBJ_ACTUATOR, name)};
+  tendons_.push_back(ids.tendon);
+  actuators_.push_back(ids.actuator);
+  activations_.push_back(m->actuator_actadr[ids.actuator]);
+  return ids;
+}
+
+ArmTendon ArmBinding::bind_tendon(const InstanceContext& context, const Tendon& tendon) {
+  const mjModel* m = context.model;
+  const auto [id, actuator] = add_tendon(context, tendon.name);
+  ArmTendon bound{.joints = lengths_per_joint(m, base_body_, id, joints_),
+                  .takes_length = tendon.command == TendonCommand::Length,
+                  .min_tension = tendon.pretension,
+                  .max_tension = m->actuator_forcerange[2 * actuator + 1]};
+  if (bound.takes_length) {
+    const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
+    bound.stiffness = -bias[1];
+    bound.offset = bias[0] + bound.stiffness * m->tendon_length0[id];
+    bound.damping = -bias[2];
+  }
+  return bound;
+}
+
+ArmTendon ArmBinding::bind_chamber(const InstanceContext& context, const Chamber& chamber) {
+  const mjModel* m = context.model;
+  const auto [id, actuator] = add_tendon(context, chamber.name);
+  const mjtNum* const gain = m->actuator_gainprm + actuator * mjNGAIN;
+  const mjtNum gear = m->actuator_gear[6 * actuator];
+  const mjtNum* const pressure = m->actuator_ctrlrange + 2 * actuator;
+  ArmTendon bound{.joints = lengths_per_joint(m, base_body_, id, joints_), .takes_length = false};
+  bound.gain = -gear * gain[0];
+  if (m->actuator_gaintype[actuator] == mjGAIN_AFFINE) bound.gain_slope = -gear * gear * gain[1];
+  const auto [low, high] = std::minmax({bound.gain * pressure[0], bound.gain * pressure[1]});
+  bound.limit = bound.min_tension = low;
+  bound.max_tension = high;
+  bound.time_constant = chamber.time_constant;
+  return bound;
 }
 
 void ArmBinding::bind_friction(const InstanceContext& context,
@@ -250,8 +262,10 @@ void ArmBinding::bind_friction(const InstanceContext& context,
   if (memory_.friction.size() == 0) return;
   friction_offsets_.assign(static_cast<std::size_t>(context.model->ntendon), -1);
   int place = 0;
-  for (const Tendon& tendon : description.tendons) {
-    friction_coefficients_.push_back(tendon.friction_coefficient);
+  friction_coefficients_.assign(tendons_.size(), 0.0);  // of chambers too
+  for (std::size_t t = 0; t < description.tendons.size(); ++t) {
+    const Tendon& tendon = description.tendons[t];
+    friction_coefficients_[t] = tendon.friction_coefficient;
     for (int i = 0; i < robot_->section_count(); ++i, ++place) {
       if (tendon.friction_coefficient == 0.0 || !tendon.route.runs_through(i)) continue;
       const int id = context.require(mjOBJ_TENDON, names::tendon_friction(tendon.name, i + 1));

@@ -47,15 +47,23 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   };
 
  private:
+  /// Coordinate of a section, from 1: the sum of its hinges about x or y, or of its slides, 'z'.
+  /// @param fractions  of each link, of the coordinate
   [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
-                                              int links, char axis,
-                                              const std::vector<double>& fractions, double sign,
-                                              bool has_servo, bool is_motor,
+                                              char axis, const Drive& drive,
+                                              std::span<const double> fractions,
                                               std::vector<Servo>& servos);
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
   [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
                                                     const ContinuumDescription& description);
+  [[nodiscard]] ArmTendon bind_tendon(const InstanceContext& context, const Tendon& tendon);
+  [[nodiscard]] ArmTendon bind_chamber(const InstanceContext& context, const Chamber& chamber);
+  /// The engine's elements of a tendon or chamber.
+  struct EngineTendon {
+    int tendon, actuator;
+  };
+  EngineTendon add_tendon(const InstanceContext& context, const std::string& name);
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);

@@ -30,8 +30,7 @@ template MeasurementFaults measurement_faults(const InstanceContext&, const Snak
 template MeasurementFaults measurement_faults(const InstanceContext&, const MobileMeasurement&);
 
 ArmMeasurement sized_measurement(const ContinuumDescription& arm) {
-  return ArmMeasurement(
-      {arm.kinematics().coordinate_count(), static_cast<int>(arm.tendons.size())});
+  return ArmMeasurement({arm.kinematics().coordinate_count(), tendon_count(arm)});
 }
 
 void JointAddress::read(const mjData* d, JointState& state) const noexcept {

@@ -28,16 +28,15 @@ std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjMode
     const double time = std::max(physics.damping_time, least);
     const double bend = physics.bending_stiffness / physics.unloaded_length;
     double lag = 0.0;
-    for (const Tendon& tendon : arm.tendons)
-      if (tendon.chamber && tendon.route.runs_through(i))
-        lag = std::max(lag, tendon.chamber->time_constant);
-    const double bend_lag = physics.bend_servo ? 0.0 : lag;
+    for (const Chamber& chamber : arm.chambers)
+      if (chamber.route.runs_through(i)) lag = std::max(lag, chamber.time_constant);
+    const double bend_lag = is_driven(physics.bend) ? 0.0 : lag;
     springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag};
     springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag};
     if (!robot.section(i).is_extensible()) continue;
     springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
                       physics.unloaded_length - robot.section(i).length(),
-                      physics.length_servo ? 0.0 : lag};
+                      is_driven(physics.length_drive) ? 0.0 : lag};
   }
   return springs;
 }
@@ -52,11 +51,11 @@ void require_commands(const InstanceContext& context, const ContinuumDescription
   for (std::size_t i = 0; i < arm.sections.size(); ++i) {
     const SectionPhysics& physics = arm.physics[i];
     const std::string section = "section " + std::to_string(i + 1);
-    if (commands == CommandKind::Setpoints && physics.bend_servo && physics.bend_motor)
+    if (commands == CommandKind::Setpoints && is_motor(physics.bend))
       refuse(section + ": bend_command = \"moment\"", "\"angle\"", "setpoints");
-    if (commands == CommandKind::Setpoints && physics.length_servo && physics.length_motor)
+    if (commands == CommandKind::Setpoints && is_motor(physics.length_drive))
       refuse(section + ": length_command = \"force\"", "\"length\"", "setpoints");
-    if (commands == CommandKind::Moments && physics.bend_servo && !physics.bend_motor)
+    if (commands == CommandKind::Moments && std::holds_alternative<ServoDrive>(physics.bend))
       refuse(section + ": bend_command = \"angle\"", "\"moment\"", "moments");
   }
   if (commands == CommandKind::Setpoints) return;
@@ -65,7 +64,7 @@ void require_commands(const InstanceContext& context, const ContinuumDescription
     if (tendon.command == TendonCommand::Length)
       refuse("tendon " + tendon.name + ": command = \"length\"", "\"tension\"", kind);
   }
-  if (commands == CommandKind::Tensions && arm.tendons.empty())
+  if (commands == CommandKind::Tensions && tendon_count(arm) == 0)
     throw ModelError("robot: has no tendons or chambers: " + context.kind.name +
                      " commands tensions, must have some");
 }
@@ -84,13 +83,13 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
                           .feed_force_limit = robot.base().feed_limit > 0.0
                                                   ? description.base_physics.feed_force_limit
                                                   : std::numeric_limits<double>::infinity(),
-                          .guide_length = description.base_physics.guide_length,
-                          .guide_clearance = description.base_physics.guide_clearance,
+                          .guide_length = description.guide.length,
+                          .guide_clearance = description.guide.clearance,
                           .body_radius = largest_radius(description),
                           .bending_stiffness = description.physics.back().bending_stiffness,
                           .name = description.name,
                           .springs = springs,
-                          .tendon_count = static_cast<int>(description.tendons.size()),
+                          .tendon_count = tendon_count(description),
                           .scene = scene});
   require_commands(context, description, controller->commands());
   return controller;

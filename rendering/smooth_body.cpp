@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "simulation/scene/robot_bodies.hpp"
-#include "tendril/model/continuum_mjcf.hpp"
+#include "tendril/model/continuum/mjcf.hpp"
 
 namespace tendril::simulation {
 namespace {

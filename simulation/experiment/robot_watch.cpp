@@ -9,7 +9,7 @@
 
 #include "controllers/arm/servo.hpp"
 #include "simulation/engine/quantities.hpp"
-#include "tendril/model/continuum_mjcf.hpp"
+#include "tendril/model/continuum/part.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -84,8 +84,7 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
   for (int i = 0; i < model.nu; ++i) {
     if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)
       continue;
-    // A gripper holds what it holds with its limit.
-    if (shows(name_or(model, mjOBJ_ACTUATOR, i, "actuator"), names::kGripper)) continue;
+    if (is_part_actuator(name_or(model, mjOBJ_ACTUATOR, i, "actuator"))) continue;
     const mjtNum* const range = model.actuator_forcerange + 2 * i;
     // What only pulls, or only pushes, is not at a limit where it does nothing.
     const bool one_sided = range[0] == 0.0;

@@ -10,7 +10,7 @@
 
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "plugin/scene_obstacles.hpp"
-#include "tendril/model/continuum_mjcf.hpp"
+#include "tendril/model/continuum/mjcf.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -39,8 +39,7 @@ Arm arm_of(const Scene& scene, const ScenePlanOptions& options, const std::strin
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", robot.prefix);
     if (options.robot.empty() || options.robot == robot.prefix)
       arms.push_back({robot.prefix, robot.base, robot.target,
-                      robot.controller == "tendril.contact_plan" &&
-                          description->base_physics.guide_length > 0.0,
+                      robot.controller == "tendril.contact_plan" && description->guide.exists(),
                       robot.config(*scene.model, "obstacles"), *description});
   }
   if (names.empty())
@@ -76,7 +75,8 @@ double position_of(const mjModel& model, const mjData& data, const std::string& 
   return id < 0 ? 0.0 : data.qpos[model.jnt_qposadr[id]];
 }
 
-/// The arcs with the sums of the hinges and slides of each section (continuum_mjcf.hpp).
+/// The arcs with the sums of the hinges and slides of each section
+/// (tendril/model/continuum/chain.hpp).
 std::vector<SectionState> start_of(const mjModel& model, const mjData& data, const Arm& arm,
                                    const ContinuumRobot& robot) {
   std::vector<SectionState> states;
@@ -165,7 +165,7 @@ PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& ar
   ContactProblem problem = contact_problem(
       scene_solids(&model, arm.base, {"obstacles", arm.obstacles}),
       X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name),
-      fed_arm(arm.description.kinematics(), arm.description.base_physics.guide_length,
+      fed_arm(arm.description.kinematics(), arm.description.guide.length,
               largest_radius(arm.description)),
       kMaxContacts);
   return {.name = name,

@@ -13,11 +13,8 @@
 #include "simulation/engine/divergence.hpp"
 #include "simulation/engine/engine.hpp"
 #include "tendril/kinematics/tendon_map.hpp"
-#include "tendril/model/continuum_mjcf.hpp"
-#include "tendril/model/medium_mjcf.hpp"
+#include "tendril/model/continuum/mjcf.hpp"
 #include "tendril/model/robot_mjcf.hpp"
-#include "tendril/model/tendon_file.hpp"
-#include "tendril/model/tendon_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -37,12 +34,13 @@ class Body {
     ContinuumDescription bare = robot;
     bare.controller = {};
     bare.base = {};  // held
-    bare.base_physics.guide_length = 0.0;
-    bare.gripper.reset();
+    bare.guide = {};
+    std::erase_if(bare.parts, [](const auto& part) { return part->has_joints(); });
     char error[1024] = "";
     const SpecPtr spec(mj_parseXMLString(model_mjcf(bare, std::vector<std::string>{}).c_str(),
                                          nullptr, error, sizeof error));
-    if (spec && robot.gripper) add_gripper(*spec, robot);
+    for (const auto& part : robot.parts)
+      if (spec && part->has_joints()) add_ball(*spec, robot, *part);
     if (spec) model_.reset(mj_compile(spec.get(), nullptr));
     if (!model_) {
       throw ModelError(
@@ -59,11 +57,10 @@ class Body {
     // The servos hold the arm as it is: force = gain u + b0 + b1 length = 0. With commands 0
     // tendons have their pretension.
     mj_forward(model_.get(), data_.get());
+    const std::vector<std::string> tendons = tendon_names(robot);
     for (int i = 0; i < model_->nu; ++i) {
-      const auto is_own = [&](const Tendon& tendon) {
-        return id(mjOBJ_ACTUATOR, tendon.name) == i;
-      };
-      if (std::any_of(robot.tendons.begin(), robot.tendons.end(), is_own)) continue;
+      const auto is_own = [&](const std::string& name) { return id(mjOBJ_ACTUATOR, name) == i; };
+      if (std::any_of(tendons.begin(), tendons.end(), is_own)) continue;
       const mjtNum* const bias = model_->actuator_biasprm + mjNBIAS * i;
       const double gain = model_->actuator_gainprm[mjNGAIN * i];
       if (gain != 0.0) data_->ctrl[i] = -(bias[0] + bias[1] * data_->actuator_length[i]) / gain;
@@ -146,8 +143,8 @@ class Body {
   VectorXd start() const { return Eigen::Map<const VectorXd>(model_->qpos0, size()); }
 
  private:
-  /// The gripper as one ball.
-  static void add_gripper(mjSpec& spec, const ContinuumDescription& robot) {
+  /// Adds a ball that stands for a part of the arm.
+  static void add_ball(mjSpec& spec, const ContinuumDescription& robot, const ArmPart& part) {
     const auto section = robot.sections.size();
     const std::vector<double> lengths = link_layout(robot, section - 1).length;
     const double radius = robot.physics.back().radius.end;
@@ -157,9 +154,9 @@ class Body {
     mjsGeom* const ball = mjs_addGeom(body, nullptr);
     ball->type = mjGEOM_SPHERE;
     ball->size[0] = radius;
-    ball->mass = robot.gripper->mass;
-    body->pos[2] =
-        rest_length(robot.sections.back()) * lengths.back() / 2.0 + robot.gripper->center(radius);
+    const PartLoad load = part.load(radius);
+    ball->mass = load.mass;
+    body->pos[2] = rest_length(robot.sections.back()) * lengths.back() / 2.0 + load.height;
   }
 
   ModelPtr model_;
@@ -261,15 +258,14 @@ bool comes_to_rest(const ContinuumDescription& robot, double timestep) {
       if (actuator >= 0) data.ctrl[actuator] += value;
     };
     const double moment = bend * physics.bending_stiffness / physics.unloaded_length;
-    command(names::bend(section, 'y'), physics.bend_motor ? moment : bend);
+    command(names::bend(section, 'y'), is_motor(physics.bend) ? moment : bend);
     for (int k = 1; k <= physics.links; ++k)
       command(names::hinge(section, k, 'y'), bend / physics.links);
   }
-  if (!robot.tendons.empty()) {
-    const std::vector<double> commands = tendon_start_commands(stepped);
-    for (std::size_t t = 0; t < commands.size(); ++t)
-      data.ctrl[body.id(mjOBJ_ACTUATOR, robot.tendons[t].name)] = commands[t];
-  }
+  const std::vector<double> commands = tendon_start_commands(stepped);
+  const std::vector<std::string> tendons = tendon_names(robot);
+  for (std::size_t t = 0; t < commands.size(); ++t)
+    data.ctrl[body.id(mjOBJ_ACTUATOR, tendons[t])] = commands[t];
   const DivergenceMonitor monitor(data);
   bool sound = true;
   for (int k = 0; sound && k * timestep < kTime; ++k) {
@@ -289,18 +285,16 @@ std::optional<double> stable_timestep(const ContinuumDescription& robot) {
   return stable;
 }
 
-using Drive = BodyReport::Drive;
+using DrivenBy = BodyReport::DrivenBy;
 
-Drive drive_of(const ContinuumDescription& robot, int section) {
-  const SectionPhysics& physics = robot.physics[static_cast<std::size_t>(section)];
-  if (physics.bend_servo) return physics.bend_motor ? Drive::Motor : Drive::Servo;
-  bool tendons = false;
-  for (const Tendon& tendon : robot.tendons) {
-    if (!tendon.route.runs_through(section)) continue;
-    if (tendon.chamber) return Drive::Chambers;
-    tendons = true;
-  }
-  return tendons ? Drive::Tendons : Drive::Nothing;
+DrivenBy drive_of(const ContinuumDescription& robot, int section) {
+  const Drive& drive = robot.physics[static_cast<std::size_t>(section)].bend;
+  if (is_driven(drive)) return is_motor(drive) ? DrivenBy::Motor : DrivenBy::Servo;
+  const auto runs_through = [section](const auto& one) { return one.route.runs_through(section); };
+  if (std::any_of(robot.chambers.begin(), robot.chambers.end(), runs_through))
+    return DrivenBy::Chambers;
+  return std::any_of(robot.tendons.begin(), robot.tendons.end(), runs_through) ? DrivenBy::Tendons
+                                                                               : DrivenBy::Nothing;
 }
 
 /// Largest moment that tendons and chambers hold on a section in every direction [N m], >= 0: the
@@ -308,18 +302,19 @@ Drive drive_of(const ContinuumDescription& robot, int section) {
 double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixXd& lengths,
                          int section) {
   const Eigen::Index column = robot.kinematics().coordinate_index(section);
-  const auto ends_here = [&](const Tendon& tendon) { return tendon.route.section == section; };
-  const bool all = std::none_of(robot.tendons.begin(), robot.tendons.end(), ends_here);
+  const std::vector<TendonRoute> routes = tendon_routes(robot);
+  const std::vector<std::pair<double, double>> ranges = tension_ranges(robot);
+  const auto ends_here = [&](const TendonRoute& route) { return route.section == section; };
+  const bool all = std::none_of(routes.begin(), routes.end(), ends_here);
   struct Pull {
     Eigen::Vector2d moment;  // of 1 N
     double low, high;
   };
   std::vector<Pull> pulls;
-  for (std::size_t t = 0; t < robot.tendons.size(); ++t) {
-    const Tendon& tendon = robot.tendons[t];
-    if (!tendon.route.runs_through(section)) continue;
-    auto [low, high] = tendon.tension_range();
-    if (!all && !ends_here(tendon)) low = high = std::clamp(0.0, low, high);
+  for (std::size_t t = 0; t < routes.size(); ++t) {
+    if (!routes[t].runs_through(section)) continue;
+    auto [low, high] = ranges[t];
+    if (!all && !ends_here(routes[t])) low = high = std::clamp(0.0, low, high);
     Eigen::Vector2d moment = -lengths.block<1, 2>(static_cast<Eigen::Index>(t), column).transpose();
     if (robot.planar) moment.y() = 0.0;
     pulls.push_back({moment, low, high});
@@ -353,7 +348,7 @@ double weight_of(const ContinuumDescription& robot, std::size_t section) {
   if (robot.medium) {
     const Taper& r = physics.radius;
     const double squared = (r.start * r.start + r.start * r.end + r.end * r.end) / 3.0;  // its mean
-    mass -= displaced_mass(*robot.medium, std::sqrt(squared), rest_length(robot.sections[section]));
+    mass -= robot.medium->displaced_mass(std::sqrt(squared), rest_length(robot.sections[section]));
   }
   return kGravity * mass;
 }
@@ -362,11 +357,11 @@ std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   std::vector<BodyReport::SectionBend> all(robot.sections.size());
   const Eigen::MatrixXd lengths = TendonMap(robot.kinematics(), tendon_routes(robot)).jacobian();
   // Of what is beyond a section's start, held out level.
-  double weight = kGravity * robot.tip.payload, moment = 0.0;
-  if (robot.gripper) {
-    weight += kGravity * robot.gripper->mass;
-    moment =
-        kGravity * robot.gripper->mass * robot.gripper->center(robot.physics.back().radius.end);
+  double weight = 0.0, moment = 0.0;
+  for (const auto& part : robot.parts) {
+    const PartLoad load = part->load(robot.physics.back().radius.end);
+    weight += kGravity * load.mass;
+    moment += kGravity * load.mass * load.height;
   }
   for (std::size_t i = all.size(); i-- > 0;) {
     const double length = rest_length(robot.sections[i]);
@@ -374,11 +369,11 @@ std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
     const double own = weight_of(robot, i);
     moment += weight * length + own * length / 2.0;
     weight += own;
-    const Drive drive = drive_of(robot, static_cast<int>(i));
+    const DrivenBy drive = drive_of(robot, static_cast<int>(i));
     double torque = 0.0;
-    if (physics.bend_servo)
-      torque = physics.bend_torque_limit;
-    else if (drive != Drive::Nothing)
+    if (is_driven(physics.bend))
+      torque = limit_of(physics.bend);
+    else if (drive != DrivenBy::Nothing)
       torque = moment_of_tendons(robot, lengths, static_cast<int>(i));
     const double limit = robot.sections[i].bend_angle_limit;
     const double per_torque = length / physics.bending_stiffness;
@@ -390,17 +385,17 @@ std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   return all;
 }
 
-std::string_view name_of(Drive drive) {
+std::string_view name_of(DrivenBy drive) {
   switch (drive) {
-    case Drive::Servo:
+    case DrivenBy::Servo:
       return "servo";
-    case Drive::Motor:
+    case DrivenBy::Motor:
       return "motor";
-    case Drive::Tendons:
+    case DrivenBy::Tendons:
       return "tendons";
-    case Drive::Chambers:
+    case DrivenBy::Chambers:
       return "chambers";
-    case Drive::Nothing:
+    case DrivenBy::Nothing:
       break;
   }
   return "nothing";
@@ -419,9 +414,11 @@ BodyReport report_body(const ContinuumDescription& robot) {
   if (const double stiffness = body.torsional_stiffness(); std::isfinite(stiffness))
     report.torsion = {.stiffness = stiffness, .frequency = 0.0};
   report.body = response(body, false, report.torsion ? &*report.torsion : nullptr);
-  report.has_servos = std::any_of(
-      robot.physics.begin(), robot.physics.end(),
-      [](const SectionPhysics& p) { return p.bend_servo && !p.bend_motor && p.bend_gain > 0.0; });
+  report.has_servos =
+      std::any_of(robot.physics.begin(), robot.physics.end(), [](const SectionPhysics& physics) {
+        const auto* const servo = std::get_if<ServoDrive>(&physics.bend);
+        return servo != nullptr && servo->gain > 0.0;
+      });
   report.has_tendons = std::any_of(robot.tendons.begin(), robot.tendons.end(), [](const Tendon& t) {
     return t.command == TendonCommand::Length;
   });
@@ -462,7 +459,9 @@ std::string body_report_text(const std::string& name, const BodyReport& report) 
           ? fmt::format("  tip stiffness in twist   {:.3g} N m/rad, natural frequency {:.3g} Hz\n",
                         report.torsion->stiffness, report.torsion->frequency)
           : std::string("  tip stiffness in twist   rigid\n");
-  const auto is_driven = [](const BodyReport::SectionBend& b) { return b.drive != Drive::Nothing; };
+  const auto is_driven = [](const BodyReport::SectionBend& b) {
+    return b.drive != DrivenBy::Nothing;
+  };
   if (std::any_of(report.bends.begin(), report.bends.end(), is_driven))
     text +=
         "largest bends that are held, rad: against the body's stiffness; held out level at 1 g\n";

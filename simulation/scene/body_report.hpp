@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tendril/model/continuum_file.hpp"
+#include "tendril/model/continuum/description.hpp"
 
 namespace tendril::simulation {
 
@@ -34,11 +34,11 @@ struct BodyReport {
   };
   std::optional<Torsion> torsion;
 
-  enum class Drive { Servo, Motor, Tendons, Chambers, Nothing };
+  enum class DrivenBy { Servo, Motor, Tendons, Chambers, Nothing };
   /// Bend that a section's torque limit holds, or in every direction the tendons or chambers that
   /// end in it, those that run on at their least tension.
   struct SectionBend {
-    Drive drive;
+    DrivenBy drive;
     double limit;       ///< [rad]
     double held;        ///< against its own stiffness [rad], >= 0
     double held_level;  ///< the same with all that is beyond it held out level at 1 g [rad], >= 0

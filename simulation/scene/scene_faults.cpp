@@ -55,7 +55,7 @@ bool measures(const RobotDescription& robot, FaultChannel channel) {
   struct CoordinateQuery {
     FaultChannel channel;
     bool operator()(const ContinuumDescription& d) const {
-      return has_channel(ArmMeasurement({1, static_cast<int>(d.tendons.size())}), channel);
+      return has_channel(ArmMeasurement({1, tendon_count(d)}), channel);
     }
     bool operator()(const SnakeDescription&) const {
       return has_channel(SnakeMeasurement(1), channel);

@@ -93,11 +93,9 @@ std::vector<std::string> drivers_of(const mjModel& model, std::span<const SceneR
   std::vector<std::string> drivers(static_cast<std::size_t>(model.nactuator));
   for (const SceneRobot& robot : robots) {
     const std::string& prefix = robot.prefix;
-    for (int i = 0; i < model.nactuator; ++i) {
-      const std::string name = object_name(model, mjOBJ_ACTUATOR, i);
-      if (!name.starts_with(prefix) ||
-          !is_driven(robot.description, std::string_view(name).substr(prefix.size())))
-        continue;
+    for (const std::string& name : driven_actuators(robot.description)) {
+      const int i = mj_name2id(&model, mjOBJ_ACTUATOR, (prefix + name).c_str());
+      if (i < 0) continue;
       drivers[static_cast<std::size_t>(i)] = fmt::format(
           "{}{}", robot.controller, prefix.empty() ? "" : fmt::format(" of {}", prefix));
     }

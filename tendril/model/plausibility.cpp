@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "tendril/model/tendon_file.hpp"
+#include "tendril/model/continuum/tendon_statics.hpp"
 
 namespace tendril {
 namespace {
@@ -65,18 +65,19 @@ class PlausibilityWarnings {
                const SectionPhysics& physics, double moment) {
     const double length = rest_length(section);
     material(name, section, physics);
-    if (!physics.bend_servo) return;
-    const double bend = physics.bend_torque_limit * length / physics.bending_stiffness;
+    if (!is_driven(physics.bend)) return;
+    const double limit = limit_of(physics.bend);
+    const double bend = limit * length / physics.bending_stiffness;
     if (bend < section.bend_angle_limit) {
       lines.push_back(fmt::format(
           "{}: can hold {:.3g} of its bend_limit of {:.3g} rad: bend_torque_limit = {:.3g} N m",
-          name, bend, section.bend_angle_limit, physics.bend_torque_limit));
+          name, bend, section.bend_angle_limit, limit));
     }
-    if (moment > physics.bend_torque_limit) {
+    if (moment > limit) {
       lines.push_back(fmt::format(
           "{}: cannot be held out level: its weight and that of the sections after it need {:.3g} "
           "N m, bend_torque_limit = {:.3g} N m",
-          name, moment, physics.bend_torque_limit));
+          name, moment, limit));
     }
   }
 
@@ -105,10 +106,6 @@ class PlausibilityWarnings {
 
   void tendons(const ContinuumDescription& robot) {
     for (const Tendon& tendon : robot.tendons) {
-      if (tendon.chamber) {
-        chamber(tendon.name, *tendon.chamber);
-        continue;  // it is inside its sections
-      }
       for (int i = 0; i <= tendon.route.section; ++i) {
         const double radius = robot.physics[static_cast<std::size_t>(i)].radius.largest();
         const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
@@ -120,6 +117,7 @@ class PlausibilityWarnings {
         break;
       }
     }
+    for (const Chamber& one : robot.chambers) chamber(one);
     if (const std::optional<int> section = section_without_drive(robot)) {
       lines.push_back(
           fmt::format("section {}: has no servo, and its tendons or chambers cannot drive it in "
@@ -128,12 +126,12 @@ class PlausibilityWarnings {
     }
   }
 
-  void chamber(const std::string& name, const Chamber& chamber) {
+  void chamber(const Chamber& chamber) {
     const double pressure = chamber.max_pressure;
     if (pressure >= kBreath && pressure <= kHydraulics) return;
     lines.push_back(fmt::format(
-        "chamber {}: max_pressure = {:.6g} Pa, {}, makes {:.3g} N: is the unit Pa?", name, pressure,
-        pressure < kBreath ? "less than a breath" : "more than hydraulics",
+        "chamber {}: max_pressure = {:.6g} Pa, {}, makes {:.3g} N: is the unit Pa?", chamber.name,
+        pressure, pressure < kBreath ? "less than a breath" : "more than hydraulics",
         pressure * std::abs(chamber.tension_per_pressure())));
   }
 

@@ -5,11 +5,11 @@
 #include <functional>
 #include <string>
 
-#include "tendril/model/continuum_file.hpp"
-#include "tendril/model/mobile_file.hpp"
-#include "tendril/model/snake_file.hpp"
+#include "tendril/model/continuum/description.hpp"
+#include "tendril/model/mobile/description.hpp"
+#include "tendril/model/snake/description.hpp"
 #include "tendril/model/toml_fields.hpp"
-#include "tendril/model/tube_file.hpp"
+#include "tendril/model/tube/description.hpp"
 
 namespace tendril {
 

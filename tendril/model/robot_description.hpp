@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include "tendril/model/continuum_file.hpp"
-#include "tendril/model/mobile_file.hpp"
-#include "tendril/model/snake_file.hpp"
-#include "tendril/model/tube_file.hpp"
+#include "tendril/model/continuum/description.hpp"
+#include "tendril/model/mobile/description.hpp"
+#include "tendril/model/snake/description.hpp"
+#include "tendril/model/tube/description.hpp"
 #include "tendril/model/value.hpp"
 
 namespace tendril {

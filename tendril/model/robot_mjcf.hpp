@@ -3,12 +3,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "tendril/model/continuum_mjcf.hpp"
-#include "tendril/model/mobile_mjcf.hpp"
+#include "tendril/model/continuum/mjcf.hpp"
+#include "tendril/model/mobile/mjcf.hpp"
 #include "tendril/model/robot_description.hpp"
-#include "tendril/model/snake_mjcf.hpp"
+#include "tendril/model/snake/mjcf.hpp"
+#include "tendril/model/tube/mjcf.hpp"
 
 namespace tendril {
 
@@ -24,10 +25,10 @@ namespace tendril {
 [[nodiscard]] std::string model_mjcf(const ModelDescription& model,
                                      std::span<const std::string> sensors = {});
 
-/// Whether the actuator of this name, without the attach prefix, is one that controllers of the
-/// robot drive. The suction cup and the gripper of an arm are none; what drives an arm on a
-/// platform is that arm's controller.
-[[nodiscard]] bool is_driven(const RobotDescription& robot, std::string_view actuator);
+/// Names, without the attach prefix, of the actuators that controllers of the robot drive. Those of
+/// parts that an arm carries are not among them; an arm on a platform is driven by its own
+/// controller.
+[[nodiscard]] std::vector<std::string> driven_actuators(const RobotDescription& robot);
 
 /// What a robot's model needs of a scene's options.
 struct EngineNeeds {

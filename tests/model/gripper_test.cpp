@@ -56,7 +56,8 @@ struct Grasp {
     geom->contype = 2;
     geom->conaffinity = 1;
     body->pos[0] = off_center;
-    body->pos[2] = kLength + Gripper::palm_height(0.008) + 0.5 * robot.gripper->finger_length;
+    body->pos[2] =
+        kLength + Gripper::palm_height(0.008) + 0.5 * robot.part<Gripper>()->finger_length;
     simulation = std::make_unique<Simulation>(spec.get());
     block = simulation->id(mjOBJ_BODY, "block");
     for (const int i : {1, 2}) {
@@ -96,7 +97,7 @@ TEST_CASE("gripper: its parts weigh what it does, and stand where they should", 
   const int body = simulation.id(mjOBJ_BODY, names::kGripper);
   CHECK(simulation.model->body_subtreemass[body] == Approx(0.08));
   CHECK(simulation.data->subtree_com[3 * body + 2] ==
-        Approx(kLength + robot.gripper->center(0.008)));
+        Approx(kLength + robot.part<Gripper>()->load(0.008).height));
   CHECK(simulation.site_pose(names::kTip).translation().z() == Approx(kLength));
   CHECK(simulation.site_pose(names::kGrasp).translation().z() == Approx(kLength + 0.01 + 0.025));
   // Turned about the tip's axis by a right angle it opens along y.

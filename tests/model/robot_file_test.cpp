@@ -405,12 +405,14 @@ length_force_limit = 18
   CHECK(physics.torsional_stiffness == 8.5);
   CHECK(physics.damping_time == 11.0);
   CHECK(physics.axial_stiffness == 12.0);
-  CHECK(physics.bend_gain == 13.0);
-  CHECK(physics.bend_damping_time == 14.0);
-  CHECK(physics.bend_torque_limit == 15.0);
-  CHECK(physics.length_gain == 16.0);
-  CHECK(physics.length_damping_time == 17.0);
-  CHECK(physics.length_force_limit == 18.0);
+  const ServoDrive bend = std::get<ServoDrive>(physics.bend);
+  CHECK(bend.gain == 13.0);
+  CHECK(bend.damping_time == 14.0);
+  CHECK(bend.limit == 15.0);
+  const ServoDrive length = std::get<ServoDrive>(physics.length_drive);
+  CHECK(length.gain == 16.0);
+  CHECK(length.damping_time == 17.0);
+  CHECK(length.limit == 18.0);
 }
 
 TEST_CASE("robot file: material and radii make mass and stiffness", "[robot_file]") {

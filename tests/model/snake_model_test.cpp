@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tendril/model/robot_mjcf.hpp"
-#include "tendril/model/snake_file.hpp"
+#include "tendril/model/snake/description.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/snake/gait.hpp"
 #include "tests/model/compiled_model.hpp"

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <string>
 
-#include "tendril/model/continuum_mjcf.hpp"
+#include "tendril/model/continuum/mjcf.hpp"
 #include "tests/model/compiled_model.hpp"
 
 using namespace tendril;

@@ -1,4 +1,4 @@
-#include "tendril/model/tube_file.hpp"
+#include "tendril/model/tube/description.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -114,10 +114,10 @@ TEST_CASE("body report: a body without servos is its own stiffness, and a clampe
           "[report]") {
   // Tensions, pressures and moments do not stiffen it, and it may have no drive at all.
   const std::string tensions = "bend_servo = false\n" + tendons("command = \"tension\"\n");
-  const auto c = GENERATE_COPY(values<std::pair<std::string, BodyReport::Drive>>(
-      {{"bend_servo = false\n", BodyReport::Drive::Nothing},
-       {"bend_command = \"moment\"\n", BodyReport::Drive::Motor},
-       {tensions, BodyReport::Drive::Tendons}}));
+  const auto c = GENERATE_COPY(values<std::pair<std::string, BodyReport::DrivenBy>>(
+      {{"bend_servo = false\n", BodyReport::DrivenBy::Nothing},
+       {"bend_command = \"moment\"\n", BodyReport::DrivenBy::Motor},
+       {tensions, BodyReport::DrivenBy::Tendons}}));
   CAPTURE(c.first);
   const BodyReport report = report_body(arm("mass = 0.07\nlinks = 20\n" + c.first));
   CHECK_FALSE(report.driven);
@@ -153,7 +153,7 @@ TEST_CASE("body report: tendons hold the bends that their largest tensions make"
   const BodyReport report = report_body(arm(rod + tendons("max_tension = 25\npretension = 5\n")));
   const double held = 20.0 * 0.01 * std::sin(std::numbers::pi / 3.0), per_torque = 0.1 / 0.05;
   REQUIRE(report.bends.size() == 1);
-  CHECK(report.bends[0].drive == BodyReport::Drive::Tendons);
+  CHECK(report.bends[0].drive == BodyReport::DrivenBy::Tendons);
   CHECK(report.bends[0].held == Approx(held * per_torque).epsilon(1e-4));
   CHECK(report.bends[0].held_level == 0.0);  // 0.17 N m against 0.25 N m
   // Chambers push as tendons pull; two cannot bend every way.
@@ -165,7 +165,7 @@ TEST_CASE("body report: tendons hold the bends that their largest tensions make"
     return text;
   };
   const BodyReport pressed = report_body(arm(rod + chambers(3)));
-  CHECK(pressed.bends.at(0).drive == BodyReport::Drive::Chambers);
+  CHECK(pressed.bends.at(0).drive == BodyReport::DrivenBy::Chambers);
   CHECK(pressed.bends.at(0).held ==
         Approx(2.0 * 0.004 * std::sin(std::numbers::pi / 3.0) * per_torque).epsilon(1e-4));
   CHECK(report_body(arm(rod + chambers(2))).bends.at(0).held == Approx(0.0).margin(1e-12));

@@ -13,7 +13,7 @@
 
 #include "apps/tendril/window/fault_menu.hpp"
 #include "simulation/scene/scene_robot.hpp"
-#include "tendril/model/continuum_mjcf.hpp"
+#include "tendril/model/continuum/mjcf.hpp"
 
 namespace tendril {
 namespace {

@@ -1,0 +1,28 @@
+#include "tendril/model/continuum/arm_document.hpp"
+
+#include <array>
+
+namespace tendril {
+
+ArmDocument::ArmDocument(const ContinuumDescription& description, MjcfDocument& document)
+    : robot(description),
+      mjcf(document),
+      base(document.worldbody.add("body", {{"name", names::kBase}})),
+      links(chain_links(description)) {}
+
+std::span<const char> ArmDocument::bend_axes() const {
+  static constexpr std::array<char, 2> kAxes{'x', 'y'};
+  return std::span(kAxes).subspan(robot.planar ? 1 : 0);
+}
+
+void ArmDocument::touches(XmlNode& geom) const {
+  geom.set("contype", robot.self_collision ? 3 : 1)
+      .set("conaffinity", robot.self_collision ? 3 : 2)
+      .set(stiff_contact());
+}
+
+double ArmDocument::start_bend(std::size_t section) const {
+  return robot.start && !robot.start->bends.empty() ? robot.start->bends[section] : 0.0;
+}
+
+}  // namespace tendril

@@ -1,0 +1,42 @@
+#pragma once
+
+// Private to tendril/model: the model of an arm while its parts write into it.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tendril/model/continuum/description.hpp"
+#include "tendril/model/mjcf_document.hpp"
+
+namespace tendril {
+
+/// The document of an arm, and where parts find the bodies that they belong to.
+struct ArmDocument {
+  ArmDocument(const ContinuumDescription& description, MjcfDocument& document);
+
+  const ContinuumDescription& robot;
+  MjcfDocument& mjcf;
+  XmlNode& base;            ///< body
+  std::vector<Link> links;  ///< from the base to the tip
+  /// 0: body that carries the first joint, the base or the carriage; k: the link at the k-th joint.
+  std::vector<XmlNode*> bodies;
+
+  [[nodiscard]] bool has_carriage() const { return robot.base.feed_limit > 0.0 || robot.base.spin; }
+  /// Axes of bending, 'x' and 'y' or, of a planar arm, 'y' alone; the hinges of one axis sum to a
+  /// coordinate of the section.
+  [[nodiscard]] std::span<const char> bend_axes() const;
+  /// Body that ends at the tip, and where the tip is along its z axis [m].
+  [[nodiscard]] XmlNode& last_body() const { return *bodies.back(); }
+  [[nodiscard]] double tip_height() const { return links.back().length / 2.0; }
+  [[nodiscard]] double tip_radius() const { return links.back().radius; }
+
+  /// Lets a geom meet others, those of the arm only with `self_collision`.
+  void touches(XmlNode& geom) const;
+
+  /// Feed and commanded bend of a section, from 0, in the keyframe [m], [rad].
+  [[nodiscard]] double start_feed() const { return robot.start ? robot.start->feed : 0.0; }
+  [[nodiscard]] double start_bend(std::size_t section) const;
+};
+
+}  // namespace tendril

@@ -1,0 +1,134 @@
+#include "tendril/model/continuum/description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tendril/model/readers.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr Range kTimestep{0.0, 0.1, true};  // [s]
+
+void refuse_unknown_keys(const Fields& top) {
+  std::vector<std::string_view> keys{"kind",           "name",       "compliance", "planar",
+                                     "self_collision", "integrator", "timestep",   "base",
+                                     "section",        "tendon",     "chamber",    "medium"};
+  for (const ArmPartKind* const kind : kArmPartKinds)
+    if (std::find(keys.begin(), keys.end(), kind->table) == keys.end()) keys.push_back(kind->table);
+  keys.insert(keys.end(), {"start", "controller"});
+  top.refuse_unknown(keys);
+}
+
+void read_top(const Fields& top, ContinuumDescription& robot) {
+  robot.name = top.text("name", robot.name);
+  robot.compliance = top.choice<Compliance>(
+      "compliance", {{"section", Compliance::Section}, {"link", Compliance::Link}});
+  robot.self_collision = top.boolean("self_collision", robot.self_collision);
+  robot.planar = top.boolean("planar", robot.planar);
+  robot.integrator = top.choice<Integrator>(
+      "integrator",
+      {{"discrete", Integrator::Discrete}, {"implicitfast", Integrator::ImplicitFast}});
+  robot.timestep = top.number("timestep", robot.timestep, kTimestep);
+  robot.numerical_damping_time = robot.integrator == Integrator::Discrete ? robot.timestep : 0.0;
+}
+
+/// Refuses a section that would leave the plane of a planar arm.
+void require_planar(const Fields& fields, const SectionPhysics& physics) {
+  constexpr double kAcross = 1e-6;
+  if (physics.torsional_stiffness > 0.0) {
+    fields.refuse(fields.has("poisson_ratio") ? "poisson_ratio" : "torsional_stiffness",
+                  "a planar arm does not twist, must be left out");
+  }
+  if (std::abs(physics.natural_bend[1]) > kAcross)
+    fields.refuse("natural_direction", "a planar arm bends in the x-z plane, must be 0 or pi");
+}
+
+void read_sections(const Fields& top, ContinuumDescription& robot) {
+  const std::vector<Fields> tables = top.tables("section");
+  if (tables.empty()) top.missing("section", "is missing, one [[section]] at least");
+  int links = 0;
+  for (const Fields& fields : tables) {
+    auto [section, physics] = read_section(fields);
+    if (robot.planar) require_planar(fields, physics);
+    links += physics.links;
+    if (links > kMaxLinks) {
+      fields.refuse_object(fmt::format(
+          "links: the robot has {} up to here, must be at most {} in all", links, kMaxLinks));
+    }
+    robot.sections.push_back(std::move(section));
+    robot.physics.push_back(std::move(physics));
+  }
+}
+
+/// With servos without a gain the natural shape is where the commands are 0, which no controller
+/// knows.
+void require_known_rest(const Fields& top, const ContinuumDescription& robot) {
+  const std::vector<Fields> sections = top.tables("section");
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const auto* const servo = std::get_if<ServoDrive>(&robot.physics[i].bend);
+    if (servo && servo->gain == 0.0 && sections[i].has("natural_bend"))
+      sections[i].refuse("natural_bend", "a controller needs bend_gain > 0 here, or tendons");
+  }
+}
+
+void require_kinematics(const Fields& top, const ContinuumDescription& robot) {
+  try {
+    static_cast<void>(robot.kinematics());
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("{}: {}", top.file_name(), error.what()));
+  }
+}
+
+}  // namespace
+
+double rest_length(const ContinuumDescription& robot) {
+  double length = 0.0;
+  for (const SectionParameters& section : robot.sections) length += rest_length(section);
+  return length;
+}
+
+double rest_length(const ContinuumDescription& robot, const TendonRoute& route) {
+  double length = 0.0;
+  for (int i = route.first_section; i <= route.section; ++i)
+    length += rest_length(robot.sections[static_cast<std::size_t>(i)]);
+  return length;
+}
+
+double largest_radius(const ContinuumDescription& robot) {
+  double radius = 0.0;
+  for (const SectionPhysics& section : robot.physics)
+    radius = std::max(radius, section.radius.largest());
+  return radius;
+}
+
+ContinuumDescription read_continuum(const FileContents& file) {
+  const Fields& top = file.top;
+  refuse_unknown_keys(top);
+  ContinuumDescription robot;
+  robot.text = file.text;
+  read_top(top, robot);
+  read_base(top.table("base"), robot);
+  read_sections(top, robot);
+  read_tendons(top, robot);
+  read_chambers(top, robot);
+  refuse_tendons_in_guide(top, robot);
+  read_drives(top, robot);
+  read_parts(top, robot);
+  if (top.has("medium")) robot.medium = read_medium(top.table("medium"));
+  if (top.has("start")) robot.start = read_start(top.table("start"), robot);
+  robot.controller = read_controller(file);
+  require_kinematics(top, robot);
+  if (!robot.controller.plugin.empty()) {
+    require_drives(top, robot);
+    require_known_rest(top, robot);
+  } else {
+    refuse_friction(top, robot);
+  }
+  return robot;
+}
+
+}  // namespace tendril

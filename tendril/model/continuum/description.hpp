@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/model/continuum/base.hpp"
+#include "tendril/model/continuum/chambers.hpp"
+#include "tendril/model/continuum/drives.hpp"
+#include "tendril/model/continuum/gripper.hpp"
+#include "tendril/model/continuum/guide.hpp"
+#include "tendril/model/continuum/links.hpp"
+#include "tendril/model/continuum/part.hpp"
+#include "tendril/model/continuum/payload.hpp"
+#include "tendril/model/continuum/section.hpp"
+#include "tendril/model/continuum/start.hpp"
+#include "tendril/model/continuum/suction.hpp"
+#include "tendril/model/continuum/tendon_statics.hpp"
+#include "tendril/model/continuum/tendons.hpp"
+#include "tendril/model/controller_config.hpp"
+#include "tendril/model/medium.hpp"
+
+namespace tendril {
+
+/// Integrators of the engine that suit an arm's stiff joints.
+enum class Integrator {
+  Discrete,      ///< springs by backward Euler; contacts see them
+  ImplicitFast,  ///< springs explicit, their damping implicit
+};
+
+/// A robot file of kind = "continuum", parsed and validated. What its tables say stands in the
+/// headers of the parts.
+struct ContinuumDescription {
+  std::string name = "arm";
+  Compliance compliance = Compliance::Section;
+  bool self_collision = false;
+  bool planar = false;                           ///< bends in the x-z plane of the base only
+  Integrator integrator = Integrator::Discrete;  ///< option of the model alone, as is the timestep
+  double timestep = 0.002;                       ///< [s], > 0
+  /// What the integrator adds to the damping_time of a spring [s]: the timestep of `discrete`, else
+  /// 0. The joints' own damping is less by as much, where there is enough. Of the file's own
+  /// options; whoever knows the scene's sets it.
+  double numerical_damping_time = 0.002;
+  BaseParameters base;
+  BasePhysics base_physics;
+  Guide guide;
+  std::vector<SectionParameters> sections;
+  std::vector<SectionPhysics> physics;  ///< one per section
+  std::vector<Tendon> tendons;
+  std::vector<Chamber> chambers;
+  std::optional<Medium> medium;
+  std::vector<std::shared_ptr<const ArmPart>> parts;  ///< that it carries
+  std::optional<StartPose> start;
+  ControllerConfig controller;
+  std::string text;  ///< the TOML it was read from
+
+  [[nodiscard]] ContinuumRobot kinematics() const { return ContinuumRobot(sections, base); }
+
+  /// The part of a kind, null if the arm has none: `robot.part<Gripper>()`.
+  template <class Part>
+  [[nodiscard]] const Part* part() const {
+    for (const auto& one : parts)
+      if (const auto* const found = dynamic_cast<const Part*>(one.get())) return found;
+    return nullptr;
+  }
+};
+
+/// Length of the whole straight arm, variable lengths at half their range [m].
+[[nodiscard]] double rest_length(const ContinuumDescription& robot);
+
+/// Length of the sections that a route runs through, straight [m].
+[[nodiscard]] double rest_length(const ContinuumDescription& robot, const TendonRoute& route);
+
+/// Of the arm's sections [m].
+[[nodiscard]] double largest_radius(const ContinuumDescription& robot);
+
+}  // namespace tendril

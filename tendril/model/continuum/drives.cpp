@@ -1,0 +1,288 @@
+#include "tendril/model/continuum/drives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tendril/model/continuum/arm_document.hpp"
+#include "tendril/model/toml_fields.hpp"
+
+namespace tendril {
+
+namespace names {
+std::string bend(int section, char axis) { return fmt::format("s{}_{}", section, axis); }
+std::string length(int section) { return fmt::format("s{}_z", section); }
+}  // namespace names
+
+namespace {
+
+/// Fraction of a servo's damping that acts beside the servo, outside its force limit. The engine
+/// treats a servo at its limit as a constant force; with all the damping inside the limit a light
+/// section then swings between both limits indefinitely.
+constexpr double kDampingOutside = 0.5;
+
+/// Keys of one drive, and the words of its command.
+struct DriveKeys {
+  std::string_view servo, command, gain, damping_time, limit;
+  std::string_view coordinate, effort;  // what the commands of servo and motor are
+  Range gains;
+};
+constexpr DriveKeys kBendKeys{.servo = "bend_servo",
+                              .command = "bend_command",
+                              .gain = "bend_gain",
+                              .damping_time = "bend_damping_time",
+                              .limit = "bend_torque_limit",
+                              .coordinate = "angle",
+                              .effort = "moment",
+                              .gains = kNotNegativeNumber};
+constexpr DriveKeys kLengthKeys{.servo = "length_servo",
+                                .command = "length_command",
+                                .gain = "length_gain",
+                                .damping_time = "length_damping_time",
+                                .limit = "length_force_limit",
+                                .coordinate = "length",
+                                .effort = "force",
+                                .gains = kPositiveNumber};
+
+/// Actuators in the place of a drive: none, tendons, or chambers and perhaps tendons.
+enum class Replacement { None, Tendons, Chambers };
+
+/// @param moved  what the replacement does: "the section is bent by its tendons"
+Drive read_drive(const Fields& fields, const DriveKeys& keys, const ServoDrive& usual,
+                 std::string_view moved) {
+  if (!fields.boolean(keys.servo, moved.empty())) {
+    for (const std::string_view key : {keys.command, keys.gain, keys.damping_time, keys.limit}) {
+      if (!fields.has(key)) continue;
+      fields.refuse(key, moved.empty() ? fmt::format("needs {} = true", keys.servo)
+                                       : fmt::format("{}; needs {} = true, a servo besides them",
+                                                     moved, keys.servo));
+    }
+    return NoDrive{};
+  }
+  const double limit = fields.number(keys.limit, usual.limit, kPositiveNumber);
+  if (!fields.choice<bool>(keys.command, {{keys.coordinate, false}, {keys.effort, true}})) {
+    return ServoDrive{
+        .gain = fields.number(keys.gain, usual.gain, keys.gains),
+        .damping_time = fields.number(keys.damping_time, usual.damping_time, kNotNegativeNumber),
+        .limit = limit};
+  }
+  for (const std::string_view key : {keys.gain, keys.damping_time}) {
+    if (fields.has(key))
+      fields.refuse(key, fmt::format("needs {} = \"{}\": a motor has no gains", keys.command,
+                                     keys.coordinate));
+  }
+  return MotorDrive{limit};
+}
+
+void read_bend(const Fields& fields, Replacement replacement, Compliance compliance,
+               SectionPhysics& physics) {
+  physics.bend =
+      read_drive(fields, kBendKeys, kBendServo,
+                 replacement == Replacement::None      ? ""
+                 : replacement == Replacement::Tendons ? "the section is bent by its tendons"
+                                                       : "the section is bent by its chambers");
+  if (is_motor(physics.bend) && compliance == Compliance::Link) {
+    fields.refuse("bend_command",
+                  "needs compliance = \"section\": one moment bends the whole section");
+  }
+}
+
+void read_length(const Fields& fields, Replacement replacement, const SectionParameters& section,
+                 SectionPhysics& physics) {
+  const bool is_extensible = section.variable_length > 0.0;
+  for (const std::string_view key : {kLengthKeys.servo, kLengthKeys.command})
+    if (!is_extensible && fields.has(key)) fields.refuse(key, "needs variable_length > 0");
+  const bool has_chambers = is_extensible && replacement == Replacement::Chambers;
+  physics.length_drive =
+      read_drive(fields, kLengthKeys, kLengthServo,
+                 has_chambers ? "the section is lengthened by its chambers" : "");
+  if (is_driven(physics.length_drive) && fields.has("unloaded_length")) {
+    fields.refuse("unloaded_length",
+                  "needs length_servo = false: a servo sets the length of the unloaded section");
+  }
+  if (!is_extensible) physics.length_drive = NoDrive{};
+}
+
+Replacement replacement_of_drives(const ContinuumDescription& robot, int section) {
+  const auto runs_through = [section](const auto& one) { return one.route.runs_through(section); };
+  if (std::any_of(robot.chambers.begin(), robot.chambers.end(), runs_through))
+    return Replacement::Chambers;
+  return std::any_of(robot.tendons.begin(), robot.tendons.end(), runs_through)
+             ? Replacement::Tendons
+             : Replacement::None;
+}
+
+/// Adds a servo with the stiffness of what it moves fed forward; half of its damping is in the
+/// tendon or joint:
+///     F = (kp + stiffness) ctrl - kp q - (1 - kDampingOutside) damping_time kp q'
+/// and less by stiffness `natural`, so that the command is the coordinate; without a gain it adds
+/// to the natural one.
+struct ServoElement {
+  std::string name;
+  std::string_view transmission;  ///< "joint" or "tendon"
+  ServoDrive drive;
+  double stiffness;
+  double range;  ///< of the command
+  double natural = 0.0;
+  double start;  ///< command in the keyframe
+};
+void add_servo(const ServoElement& servo, MjcfDocument& mjcf) {
+  const auto& [kp, damping_time, limit] = servo.drive;
+  const double constant = kp > 0.0 ? 0.0 - servo.stiffness * servo.natural : 0.0;
+  mjcf.add_actuator(
+      "general",
+      {{"name", servo.name},
+       {servo.transmission, servo.name},
+       {"gaintype", "fixed"},
+       {"biastype", "affine"},
+       {"gainprm", kp + servo.stiffness},
+       {"biasprm", fmt::format("{} -{} -{}", number_text(constant), number_text(kp),
+                               number_text((1.0 - kDampingOutside) * damping_time * kp))},
+       {"ctrlrange", {-servo.range, servo.range}},
+       {"forcerange", {-limit, limit}}},
+      servo.start);
+}
+
+/// Adds a fixed tendon over joints, whose length is their sum.
+void add_sum(const std::string& name, const Drive& drive, const std::vector<std::string>& joints,
+             MjcfDocument& mjcf) {
+  const auto* const servo = std::get_if<ServoDrive>(&drive);
+  const double damping = servo ? servo->damping_time * servo->gain : 0.0;
+  XmlNode& tendon =
+      mjcf.tendon.add("fixed", {{"name", name}, {"damping", kDampingOutside * damping}});
+  for (const std::string& joint : joints) tendon.add("joint", {{"joint", joint}, {"coef", 1}});
+}
+
+/// Commanded or natural angle about an axis of bending: the hinges about x sum to -v.
+double about(char axis, double u, double v) { return axis == 'y' ? u : -v; }
+
+/// Bend of the whole section by its two tendons.
+void write_section_bend(ArmDocument& arm, std::size_t i) {
+  const SectionPhysics& physics = arm.robot.physics[i];
+  const int section = static_cast<int>(i) + 1;
+  for (const char axis : arm.bend_axes()) {
+    const std::string name = names::bend(section, axis);
+    std::vector<std::string> hinges;
+    for (const Link& link : arm.links)
+      if (link.section == section && link.has_hinges())
+        hinges.push_back(names::hinge(section, link.index, axis));
+    add_sum(name, physics.bend, hinges, arm.mjcf);
+    const double natural = about(axis, physics.natural_bend[0], physics.natural_bend[1]);
+    const double start = about(axis, arm.start_bend(i), 0.0);
+    if (const auto* const servo = std::get_if<ServoDrive>(&physics.bend)) {
+      add_servo({.name = name,
+                 .transmission = "tendon",
+                 .drive = *servo,
+                 .stiffness = physics.bend_stiffness(),
+                 .range = bend_command_limit(arm.robot.sections[i]),
+                 .natural = natural,
+                 .start = start},
+                arm.mjcf);
+    } else {
+      arm.mjcf.add_motor(name, "tendon", limit_of(physics.bend),
+                         physics.bend_stiffness() * (start - natural));
+    }
+  }
+}
+
+/// Bend of a section by a servo on every hinge.
+void write_link_bends(ArmDocument& arm, std::size_t i, const ServoDrive& servo) {
+  const double range = bend_command_limit(arm.robot.sections[i]);
+  for (const Link& link : arm.links) {
+    if (link.section != static_cast<int>(i) + 1 || !link.has_hinges()) continue;
+    const double fraction = link.bend_fraction;
+    for (const char axis : arm.bend_axes()) {
+      add_servo({.name = names::hinge(link.section, link.index, axis),
+                 .transmission = "joint",
+                 .drive = {servo.gain / fraction, servo.damping_time, servo.limit},
+                 .stiffness = link.hinge_stiffness,
+                 .range = range * fraction,
+                 .natural = link.natural(axis),
+                 .start = about(axis, arm.start_bend(i) * fraction, 0.0)},
+                arm.mjcf);
+    }
+  }
+}
+
+void write_length(ArmDocument& arm, std::size_t i) {
+  const SectionPhysics& physics = arm.robot.physics[i];
+  const int section = static_cast<int>(i) + 1;
+  const std::string name = names::length(section);
+  std::vector<std::string> slides;
+  for (const Link& link : arm.links)
+    if (link.section == section) slides.push_back(names::slide(section, link.index));
+  add_sum(name, physics.length_drive, slides, arm.mjcf);
+  if (const auto* const servo = std::get_if<ServoDrive>(&physics.length_drive)) {
+    add_servo({.name = name,
+               .transmission = "tendon",
+               .drive = *servo,
+               .stiffness = physics.axial_stiffness,
+               .range = arm.robot.sections[i].variable_length / 2.0,
+               .start = 0.0},
+              arm.mjcf);
+  } else {
+    arm.mjcf.add_motor(name, "tendon", limit_of(physics.length_drive), 0.0);
+  }
+}
+
+}  // namespace
+
+double limit_of(const Drive& drive) noexcept {
+  if (const auto* const servo = std::get_if<ServoDrive>(&drive)) return servo->limit;
+  if (const auto* const motor = std::get_if<MotorDrive>(&drive)) return motor->limit;
+  return 0.0;
+}
+
+std::span<const std::string_view> drive_keys() {
+  static constexpr std::array<std::string_view, 10> kKeys{
+      kBendKeys.servo,          kBendKeys.command, kBendKeys.gain,      kBendKeys.damping_time,
+      kBendKeys.limit,          kLengthKeys.servo, kLengthKeys.command, kLengthKeys.gain,
+      kLengthKeys.damping_time, kLengthKeys.limit};
+  return kKeys;
+}
+
+void read_drives(const Fields& top, ContinuumDescription& robot) {
+  const std::vector<Fields> tables = top.tables("section");
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Replacement replacement = replacement_of_drives(robot, static_cast<int>(i));
+    read_bend(tables[i], replacement, robot.compliance, robot.physics[i]);
+    read_length(tables[i], replacement, robot.sections[i], robot.physics[i]);
+  }
+}
+
+double bend_command_limit(const SectionParameters& section) {
+  return std::max(1.5 * section.bend_angle_limit, 1.0);
+}
+
+int drive_tendon_count(const ContinuumDescription& robot) {
+  int count = 0;
+  for (const SectionPhysics& physics : robot.physics) {
+    if (is_driven(physics.bend) && robot.compliance == Compliance::Section)
+      count += robot.planar ? 1 : 2;
+    if (is_driven(physics.length_drive)) ++count;
+  }
+  return count;
+}
+
+void write_drives(ArmDocument& arm) {
+  for (std::size_t i = 0; i < arm.robot.sections.size(); ++i) {
+    const SectionPhysics& physics = arm.robot.physics[i];
+    if (is_driven(physics.bend)) {
+      if (arm.robot.compliance == Compliance::Section)
+        write_section_bend(arm, i);
+      else
+        write_link_bends(arm, i, std::get<ServoDrive>(physics.bend));
+    }
+    if (is_driven(physics.length_drive)) write_length(arm, i);
+  }
+}
+
+double hinge_damping(const ContinuumDescription& robot, const SectionPhysics& physics,
+                     double bend_fraction) {
+  const auto* const servo = std::get_if<ServoDrive>(&physics.bend);
+  if (robot.compliance != Compliance::Link || servo == nullptr) return 0.0;
+  return kDampingOutside * servo->damping_time * servo->gain / bend_fraction;
+}
+
+}  // namespace tendril

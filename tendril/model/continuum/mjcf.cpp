@@ -1,0 +1,52 @@
+#include "tendril/model/continuum/mjcf.hpp"
+
+#include <algorithm>
+
+#include "tendril/model/continuum/arm_document.hpp"
+#include "tendril/model/continuum/immersion.hpp"
+#include "tendril/model/writers.hpp"
+
+namespace tendril {
+namespace {
+
+Keyframe keyframe_of(const std::optional<StartPose>& start) {
+  if (!start) return Keyframe::None;
+  return start->bends.empty() ? Keyframe::Positions : Keyframe::PositionsAndCommands;
+}
+
+}  // namespace
+
+int solver_iterations(const ContinuumDescription& robot) {
+  return std::max(100, 4 * (drive_tendon_count(robot) + tendon_count(robot)));
+}
+
+void write_continuum(const ContinuumDescription& robot, MjcfDocument& mjcf,
+                     std::span<const std::string> sensors) {
+  mjcf.set_options(solver_iterations(robot),
+                   robot.integrator == Integrator::Discrete ? "discrete" : "implicitfast",
+                   robot.timestep);
+  mjcf.declare_robot();
+  mjcf.keyframe = keyframe_of(robot.start);
+  ArmDocument arm(robot, mjcf);
+  mjcf.add_controller(robot.controller, arm.base, robot.text, sensors);
+  write_guide(arm);
+  write_base(arm);
+  write_chain(arm);
+  write_immersion(arm);
+  write_drives(arm);
+  write_tendons(arm);
+  write_chambers(arm);
+  write_tendon_friction(arm);
+  write_section_ends(arm);
+  write_excludes(arm);
+  for (const auto& part : robot.parts) part->write(arm);
+}
+
+std::string continuum_mjcf(const ContinuumDescription& robot,
+                           std::span<const std::string> sensors) {
+  MjcfDocument mjcf("robot", robot.name);
+  write_continuum(robot, mjcf, sensors);
+  return mjcf.text();
+}
+
+}  // namespace tendril

@@ -1,0 +1,43 @@
+#include "tendril/model/continuum/payload.hpp"
+
+#include <array>
+
+#include "tendril/model/continuum/arm_document.hpp"
+#include "tendril/model/toml_fields.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr std::array<std::string_view, 2> kKeys{"payload", "payload_radius"};
+
+std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& /*robot*/) {
+  if (!tip.has("payload")) {
+    if (tip.has("payload_radius")) tip.refuse("payload_radius", "needs payload");
+    return nullptr;
+  }
+  auto payload = std::make_shared<Payload>();
+  payload->mass = tip.required_number("payload", kMass);
+  payload->payload_radius = tip.number("payload_radius", payload->payload_radius, kPositiveNumber);
+  return payload;
+}
+
+}  // namespace
+
+constinit const ArmPartKind kPayloadKind{
+    .table = "tip", .keys = kKeys, .actuator = {}, .read = read};
+
+void Payload::write(ArmDocument& arm) const {
+  arm.last_body()
+      .add("body", {{"name", names::kPayload}, {"pos", {0, 0, arm.tip_height()}}})
+      .add("geom", {{"name", names::kPayload},
+                    {"type", "sphere"},
+                    {"size", payload_radius},
+                    {"mass", mass},
+                    {"contype", 0},
+                    {"conaffinity", 0},
+                    {"rgba", "0.35 0.35 0.38 1"}});
+}
+
+PartLoad Payload::load(double /*tip_radius*/) const { return {.mass = mass, .height = 0.0}; }
+
+}  // namespace tendril

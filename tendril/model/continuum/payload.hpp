@@ -1,0 +1,21 @@
+#pragma once
+
+#include "tendril/model/continuum/part.hpp"
+
+namespace tendril {
+
+namespace names {
+inline constexpr const char* kPayload = "payload";  ///< body and geom at the tip
+}  // namespace names
+
+/// A ball whose middle is the tip and that touches nothing; the names are keys of [tip], `mass` is
+/// `payload`.
+struct Payload final : ArmPart {
+  double mass = 0.0;             ///< [kg], > 0
+  double payload_radius = 0.01;  ///< [m], > 0
+
+  void write(ArmDocument& arm) const override;
+  [[nodiscard]] PartLoad load(double tip_radius) const override;
+};
+
+}  // namespace tendril

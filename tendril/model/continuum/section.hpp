@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/model/continuum/drives.hpp"
+
+namespace tendril {
+
+class Fields;
+
+/// Most links of one section and of a whole robot. The second keeps the model below the 496 nested
+/// bodies that MJCF text may have.
+inline constexpr int kMaxLinksPerSection = 200;
+inline constexpr int kMaxLinks = 400;
+
+/// A quantity that changes evenly along a section, from its start to its end.
+struct Taper {
+  double start = 0.0, end = 0.0;
+  /// @param x  of the section's length, in [0, 1]
+  [[nodiscard]] double at(double x) const noexcept { return start + (end - start) * x; }
+  [[nodiscard]] double largest() const noexcept { return std::max(start, end); }
+  [[nodiscard]] bool is_even() const noexcept { return start == end; }
+};
+
+/// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
+/// robot file (docs/robot_file.md).
+struct SectionPhysics {
+  int links = 10;  ///< rigid links that stand for the section, 1..200, one per sub-section at least
+  Taper radius{0.008, 0.008};        ///< of the body [m], > 0
+  Taper inner_radius;                ///< of a hollow one [m], >= 0, less than the other
+  double mass = 0.07;                ///< [kg], > 0; homogeneous
+  double bending_stiffness = 0.05;   ///< EI [N m^2], > 0; where it tapers, its harmonic mean
+  double torsional_stiffness = 0.0;  ///< GJ [N m^2], > 0; 0: rigid in torsion; mean as above
+  /// Where EI tapers: what each of the links, of equal lengths, bends of the whole under one
+  /// moment, sum 1; else empty. The weights of the section's `SectionParameters` stand for the same
+  /// curve.
+  std::vector<double> compliance;
+  bool torsion_tapers = false;  ///< GJ in proportion to EI, else even
+  /// Bend of the section when no moment acts on it, u and v (`bend_vector`) [rad].
+  std::array<double, 2> natural_bend{};
+  std::vector<double> color;  ///< red, green, blue and, if there are four, opacity, in [0, 1]
+  /// Of the material, where the file gives it: EI and mass are made of them [Pa], [kg/m^3].
+  std::optional<double> youngs_modulus, density;
+  double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
+  double axial_stiffness = 2000.0;  ///< EA/L of the whole section, variable length only [N/m], > 0
+  /// Length of the section that nothing stretches [m], variable length only; with a length servo,
+  /// half of the range.
+  double unloaded_length = 0.0;
+  /// Drives of the bend, by default unless a tendon runs through the section, and of the variable
+  /// length, by default unless a chamber acts on it; a section of fixed length has no drive of it.
+  Drive bend = kBendServo, length_drive = kLengthServo;
+
+  /// EI/L: the moment that bends the whole unloaded section by 1 rad [N m].
+  [[nodiscard]] double bend_stiffness() const noexcept {
+    return bending_stiffness / unloaded_length;
+  }
+};
+
+/// Length of a straight section, variable lengths at half their range [m].
+[[nodiscard]] double rest_length(const SectionParameters& section);
+
+/// Fraction of a homogeneous section's volume between x0 and x1, fractions of its length.
+[[nodiscard]] double volume_fraction(const SectionPhysics& physics, double x0, double x1) noexcept;
+
+/// Reads the kinematics and the body of a table [[section]], all but its drives.
+[[nodiscard]] std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields);
+
+}  // namespace tendril

@@ -1,0 +1,62 @@
+#include "tendril/model/continuum/start.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tendril/model/continuum/description.hpp"
+#include "tendril/model/toml_fields.hpp"
+
+namespace tendril {
+namespace {
+
+std::vector<std::pair<double, double>> read_arcs(const Fields& fields) {
+  std::vector<std::pair<double, double>> arcs;
+  const std::vector<double> numbers = fields.numbers("arcs", kAnyNumber);
+  if (numbers.size() % 2 != 0) fields.refuse("arcs", "must be pairs of curvature and length");
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    if (numbers[i + 1] <= 0.0) fields.refuse("arcs", "every length must be positive");
+    arcs.emplace_back(numbers[i], numbers[i + 1]);
+  }
+  return arcs;
+}
+
+std::vector<double> read_bends(const Fields& fields, const ContinuumDescription& robot) {
+  const std::vector<double> bends = fields.numbers("bends", kAnyNumber);
+  const std::size_t count = robot.sections.size();
+  if (!bends.empty() && bends.size() != count)
+    fields.refuse("bends", fmt::format("must be one for each section, {} in all", count));
+  for (std::size_t i = 0; i < bends.size(); ++i) {
+    const double limit = bend_command_limit(robot.sections[i]);
+    if (std::abs(bends[i]) <= limit) continue;
+    fields.refuse("bends",
+                  fmt::format("that of section {} must be in [-{}, {}]", i + 1, limit, limit));
+  }
+  return bends;
+}
+
+}  // namespace
+
+double StartPose::heading_at(double s) const noexcept {
+  double turn = 0.0;
+  for (const auto& [curvature, length] : arcs) {
+    turn += curvature * std::clamp(s, 0.0, length);
+    s -= length;
+  }
+  return turn;
+}
+
+StartPose read_start(const Fields& fields, const ContinuumDescription& robot) {
+  fields.refuse_unknown({"feed", "arcs", "bends"});
+  StartPose start;
+  start.feed = fields.number("feed", 0.0, kNotNegativeNumber);
+  if (start.feed > robot.base.feed_limit)
+    fields.refuse("feed",
+                  fmt::format("must be in [0, {}], the base's feed", robot.base.feed_limit));
+  start.arcs = read_arcs(fields);
+  start.bends = read_bends(fields, robot);
+  return start;
+}
+
+}  // namespace tendril

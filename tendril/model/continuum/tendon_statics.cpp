@@ -1,0 +1,191 @@
+#include "tendril/model/continuum/tendon_statics.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <tuple>
+
+#include "tendril/kinematics/tension_distribution.hpp"
+#include "tendril/model/continuum/description.hpp"
+#include "tendril/model/toml_fields.hpp"
+
+namespace tendril {
+namespace {
+
+/// What a list says of every tendon and then of every chamber.
+template <class OfTendon, class OfChamber>
+auto collect(const ContinuumDescription& robot, const OfTendon& of_tendon,
+             const OfChamber& of_chamber) {
+  std::vector<decltype(of_tendon(robot.tendons.front()))> all;
+  for (const Tendon& tendon : robot.tendons) all.push_back(of_tendon(tendon));
+  for (const Chamber& chamber : robot.chambers) all.push_back(of_chamber(chamber));
+  return all;
+}
+
+/// Whether only tendons and chambers set the length of a section.
+bool has_free_length(const ContinuumDescription& robot, std::size_t section) {
+  return robot.sections[section].variable_length > 0.0 &&
+         !is_driven(robot.physics[section].length_drive);
+}
+
+/// Whether these moments of unit forces can be had by forces > 0 in every direction: that is so if
+/// some of these make no moment and all ranks are there.
+bool balance(const Eigen::MatrixXd& moments) {
+  constexpr double kMax = 1e4, kTolerance = 1e-3;  // of what a tendon at 1 makes
+  const auto count = moments.cols();
+  TensionDistribution distribution(moments, Eigen::VectorXd::Ones(count),
+                                   Eigen::VectorXd::Constant(count, kMax));
+  Eigen::VectorXd forces(count);
+  const double error = distribution.distribute(Eigen::VectorXd::Zero(moments.rows()), forces).error;
+  return error <= kTolerance * moments.cwiseAbs().maxCoeff();
+}
+
+/// Moments and forces of the body against the coordinates of the start pose.
+Eigen::VectorXd start_moments(const ContinuumDescription& robot, const ContinuumRobot& kinematics,
+                              const Eigen::VectorXd& bends) {
+  Eigen::VectorXd moments = Eigen::VectorXd::Zero(bends.size());
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const auto section = static_cast<std::size_t>(i);
+    const int k = kinematics.coordinate_index(i);
+    const SectionPhysics& physics = robot.physics[section];
+    const double length = rest_length(robot.sections[section]);
+    for (int axis = 0; axis < 2; ++axis) {
+      moments[k + axis] = (bends[k + axis] - physics.natural_bend[static_cast<std::size_t>(axis)]) *
+                          physics.bending_stiffness / physics.unloaded_length;
+    }
+    // The start pose's lengths are at half their range.
+    if (kinematics.section(i).is_extensible())
+      moments[k + 2] = physics.axial_stiffness * (length - physics.unloaded_length);
+  }
+  return moments;
+}
+
+/// @param length  that the bends give it
+/// @param tension  that it has
+double command_of(const Tendon& tendon, double length, double tension) {
+  return tendon.command == TendonCommand::Tension
+             ? tension
+             : length - (tension - tendon.pretension) / tendon.stiffness;
+}
+
+}  // namespace
+
+int tendon_count(const ContinuumDescription& robot) {
+  return static_cast<int>(robot.tendons.size() + robot.chambers.size());
+}
+
+std::vector<std::string> tendon_names(const ContinuumDescription& robot) {
+  const auto name = [](const auto& one) { return one.name; };
+  return collect(robot, name, name);
+}
+
+std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot) {
+  const auto route = [](const auto& one) { return one.route; };
+  return collect(robot, route, route);
+}
+
+std::vector<std::pair<double, double>> tension_ranges(const ContinuumDescription& robot) {
+  return collect(
+      robot, [](const Tendon& t) { return std::pair(t.pretension, t.max_tension); },
+      [](const Chamber& c) {
+        const double gain = c.tension_per_pressure();
+        const auto [low, high] = std::minmax({gain * c.min_pressure, gain * c.max_pressure});
+        return std::pair(low, high);
+      });
+}
+
+std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot) {
+  const ContinuumRobot kinematics = robot.kinematics();
+  std::vector<Eigen::Index> rows;
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const auto section = static_cast<std::size_t>(i);
+    const bool is_free = !is_driven(robot.physics[section].bend);
+    const int k = kinematics.coordinate_index(i);
+    if (is_free) rows.push_back(k);
+    if (is_free && !robot.planar) rows.push_back(k + 1);
+    if (has_free_length(robot, section)) rows.push_back(k + 2);
+  }
+  return rows;
+}
+
+Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot) {
+  const TendonMap map(robot.kinematics(), tendon_routes(robot));
+  return -map.jacobian()(Eigen::all, coordinates_of_tendons(robot)).transpose();
+}
+
+std::optional<int> section_without_drive(const ContinuumDescription& robot) {
+  Eigen::MatrixXd moments = moments_of_tendons(robot);
+  // Of the forces in the direction in which each acts.
+  for (std::size_t c = 0; c < robot.chambers.size(); ++c)
+    if (robot.chambers[c].pushes())
+      moments.col(static_cast<Eigen::Index>(robot.tendons.size() + c)) *= -1.0;
+  auto row = moments.rows();
+  std::vector<Eigen::Index> bends;  // rows
+  for (std::size_t i = robot.sections.size(); i-- > 0;) {
+    const bool has_bend = is_driven(robot.physics[i].bend);
+    const bool has_length = !has_free_length(robot, i);
+    if (has_bend && has_length) continue;
+    if (!has_length) --row;
+    for (int k = 0; !has_bend && k < (robot.planar ? 1 : 2); ++k) bends.push_back(--row);
+    const Eigen::MatrixXd after = moments.bottomRows(moments.rows() - row);
+    if (after.cols() == 0 || after.fullPivHouseholderQr().rank() < after.rows())
+      return static_cast<int>(i);
+    // A length goes back by itself.
+    if (!bends.empty() && !balance(moments(bends, Eigen::all))) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+void require_drives(const Fields& top, const ContinuumDescription& robot) {
+  const std::optional<int> section = section_without_drive(robot);
+  if (!section) return;
+  const auto i = static_cast<std::size_t>(*section);
+  top.tables("section")[i].refuse_object(
+      is_driven(robot.physics[i].bend)
+          ? "has no length servo, and nothing sets its length: a controller needs one, or a chamber"
+      : has_free_length(robot, i)
+          ? "has no servos and cannot be bent in every direction and lengthened: a controller "
+            "needs "
+            "at least three chambers or tendons around the backbone that end in it"
+      : robot.planar
+          ? "has no bend servo and cannot be bent both ways: a controller needs two tendons or "
+            "chambers on opposite sides"
+          : "has no bend servo and cannot be bent in every direction: a controller needs at least "
+            "three tendons or chambers around the backbone that end in it");
+}
+
+void refuse_tendons_in_guide(const Fields& top, const ContinuumDescription& robot) {
+  if (tendon_count(robot) == 0 || !robot.guide.exists()) return;
+  top.tables(robot.tendons.empty() ? "chamber" : "tendon")
+      .front()
+      .refuse_object(
+          "an arm in a guide cannot have tendons or chambers: they would bend the links inside it");
+}
+
+std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
+  const auto count = static_cast<Eigen::Index>(tendon_count(robot));
+  if (count == 0 || !robot.start || robot.start->bends.empty())
+    return std::vector<double>(static_cast<std::size_t>(count), 0.0);
+  const ContinuumRobot kinematics = robot.kinematics();
+  const TendonMap map(kinematics, tendon_routes(robot));
+  Eigen::VectorXd bends = Eigen::VectorXd::Zero(kinematics.coordinate_count());
+  for (int i = 0; i < kinematics.section_count(); ++i)
+    bends[kinematics.coordinate_index(i)] = robot.start->bends[static_cast<std::size_t>(i)];
+  const Eigen::VectorXd moments = start_moments(robot, kinematics, bends);
+  Eigen::VectorXd low(count), high(count), tensions(count);
+  const std::vector<std::pair<double, double>> ranges = tension_ranges(robot);
+  for (Eigen::Index t = 0; t < count; ++t)
+    std::tie(low[t], high[t]) = ranges[static_cast<std::size_t>(t)];
+  TensionDistribution distribution(moments_of_tendons(robot), low, high);
+  distribution.distribute(moments(coordinates_of_tendons(robot)), tensions);
+  const Eigen::VectorXd lengths = map.jacobian() * bends;
+  Eigen::Index t = -1;
+  return collect(
+      robot,
+      [&](const Tendon& tendon) {
+        ++t;
+        return command_of(tendon, lengths[t], tensions[t]);
+      },
+      [&](const Chamber& chamber) { return tensions[++t] / chamber.tension_per_pressure(); });
+}
+
+}  // namespace tendril

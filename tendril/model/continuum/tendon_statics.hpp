@@ -1,0 +1,48 @@
+#pragma once
+
+// Tendons and chambers together, in this order: both pull along routes, chambers with tensions < 0.
+
+#include <Eigen/Core>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tendril/kinematics/tendon_map.hpp"
+
+namespace tendril {
+
+class Fields;
+struct ContinuumDescription;
+
+[[nodiscard]] int tendon_count(const ContinuumDescription& robot);
+[[nodiscard]] std::vector<std::string> tendon_names(const ContinuumDescription& robot);
+[[nodiscard]] std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot);
+
+/// Tensions that controllers ask for [N]: of a tendon from its pretension to the largest, of a
+/// chamber those of its pressures in the straight arm.
+[[nodiscard]] std::vector<std::pair<double, double>> tension_ranges(
+    const ContinuumDescription& robot);
+
+/// Coordinates that only tendons and chambers hold: u and v (planar: u) of the sections whose bend
+/// has no drive, s of those whose variable length has none.
+[[nodiscard]] std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot);
+
+/// Moments and forces of unit tensions on these coordinates: coordinates x tendons [m], [1].
+[[nodiscard]] Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot);
+
+/// Section without drives, from 0, that its tendons and chambers cannot bend in every direction or
+/// whose length they do not set: a controller needs that. The last one of several.
+[[nodiscard]] std::optional<int> section_without_drive(const ContinuumDescription& robot);
+
+/// Throws ModelError naming that section.
+void require_drives(const Fields& top, const ContinuumDescription& robot);
+
+/// Throws ModelError if tendons or chambers would bend links inside a guide.
+void refuse_tendons_in_guide(const Fields& top, const ContinuumDescription& robot);
+
+/// Commands of the actuators that hold the bends of the start pose against the body's stiffness; 0
+/// without such bends.
+[[nodiscard]] std::vector<double> tendon_start_commands(const ContinuumDescription& robot);
+
+}  // namespace tendril

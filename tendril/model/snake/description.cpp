@@ -1,0 +1,199 @@
+#include "tendril/model/snake/description.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <numbers>
+
+#include "tendril/model/medium.hpp"
+#include "tendril/model/readers.hpp"
+#include "tendril/snake/gait.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr std::array<std::string_view, 23> kTopKeys{
+    "kind",         "name",          "joints",     "link_length", "link_lengths",   "shape",
+    "radius",       "half_width",    "link_mass",  "joint_limit", "gain",           "damping_ratio",
+    "torque_limit", "joint_damping", "armature",   "friction",    "self_collision", "base",
+    "scales",       "start",         "controller", "medium",      "joint_command"};
+constexpr std::array<std::string_view, 5> kBaseKeys{"kind", "feed", "carriage_mass", "feed_gain",
+                                                    "feed_force_limit"};
+constexpr std::array<std::string_view, 3> kScaleKeys{"floor", "along", "across"};
+constexpr std::array<std::string_view, 10> kStartKeys{
+    "yaw",     "pitch",       "angles", "position",    "roll",
+    "heading", "pitch_angle", "feed",   "coil_radius", "coil_waves"};
+
+constexpr Range kJointLimit{0.0, std::numbers::pi / 2.0, true};
+constexpr Range kLength{1e-4, 1e3};
+constexpr Range kFriction{1e-5, 1e9};
+
+void read_chain(const Fields& top, SnakeDescription& snake) {
+  const std::string allowed = fmt::format(
+      "must be an even integer in [2, {}]: yaw and pitch joints come in pairs", kMaxSnakeJoints);
+  if (top.has("joints")) {
+    const auto* value = top.get("joints")->as_integer();
+    if (value == nullptr || value->get() < 2 || value->get() > kMaxSnakeJoints ||
+        value->get() % 2 != 0) {
+      top.refuse("joints", allowed);
+    }
+    snake.joints = static_cast<int>(value->get());
+  }
+  if (top.has("link_length") == top.has("link_lengths")) {
+    top.refuse(top.has("link_lengths") ? "link_lengths" : "link_length",
+               "one of link_length and link_lengths must be given");
+  }
+  const bool is_free = snake.base == SnakeBase::Free;
+  const int links = snake.joints + (is_free ? 1 : 0);
+  if (top.has("link_length")) {
+    snake.link_lengths.assign(static_cast<std::size_t>(links),
+                              top.required_number("link_length", kLength));
+  } else {
+    snake.link_lengths = top.numbers("link_lengths", kLength);
+    if (static_cast<int>(snake.link_lengths.size()) != links) {
+      top.refuse("link_lengths",
+                 fmt::format("must be {} lengths, from the tail{}", links,
+                             is_free ? ": one more than joints" : ", one for each joint"));
+    }
+  }
+  if (!is_free) snake.link_lengths.insert(snake.link_lengths.begin(), 0.0);
+}
+
+void read_physics(const Fields& top, SnakeDescription& snake) {
+  const auto number = [&top](std::string_view key, double& value, const Range& allowed) {
+    value = top.number(key, value, allowed);
+  };
+  snake.shape =
+      top.choice<LinkShape>("shape", {{"capsule", LinkShape::Capsule}, {"box", LinkShape::Box}});
+  if (snake.shape == LinkShape::Capsule && top.has("half_width")) {
+    top.refuse("half_width", "needs shape = \"box\"");
+  }
+  number("radius", snake.radius, kLength);
+  number("half_width", snake.half_width, kLength);
+  number("link_mass", snake.link_mass, kMass);
+  number("joint_limit", snake.joint_limit, kJointLimit);
+  snake.joint_motors = top.choice<bool>("joint_command", {{"angle", false}, {"torque", true}});
+  for (const char* key : {"gain", "damping_ratio"}) {
+    if (snake.joint_motors && top.has(key))
+      top.refuse(key, "needs joint_command = \"angle\": a motor has no gains");
+  }
+  number("gain", snake.gain, kPositiveNumber);
+  number("damping_ratio", snake.damping_ratio, kNotNegativeNumber);
+  number("torque_limit", snake.torque_limit, kPositiveNumber);
+  number("joint_damping", snake.joint_damping, kNotNegativeNumber);
+  number("armature", snake.armature, kNotNegativeNumber);
+  number("friction", snake.friction, kNotNegativeNumber);
+  snake.self_collision = top.boolean("self_collision", snake.self_collision);
+}
+
+void read_base(const Fields& base, SnakeDescription& snake) {
+  base.refuse_unknown(kBaseKeys);
+  snake.base = base.choice<SnakeBase>(
+      "kind", {{"free", SnakeBase::Free}, {"carriage", SnakeBase::Carriage}});
+  if (snake.base == SnakeBase::Free) {
+    for (const auto& [key, node] : base.toml()) {
+      if (key.str() != "kind") base.refuse(key.str(), "needs kind = \"carriage\"");
+    }
+    return;
+  }
+  snake.feed_limit = base.required_number("feed", kPositiveNumber);
+  snake.carriage_mass = base.number("carriage_mass", snake.carriage_mass, kMass);
+  snake.feed_gain = base.number("feed_gain", snake.feed_gain, kPositiveNumber);
+  snake.feed_force_limit = base.number("feed_force_limit", snake.feed_force_limit, kPositiveNumber);
+}
+
+SnakeScales read_scales(const Fields& fields, const SnakeDescription& snake) {
+  fields.refuse_unknown(kScaleKeys);
+  SnakeScales scales;
+  scales.floor = fields.required_text("floor", "must name the plane geom of the scene");
+  if (snake.shape != LinkShape::Capsule) {
+    fields.refuse_object("needs shape = \"capsule\": a box has no first tangent along the link");
+  }
+  scales.along = fields.number("along", scales.along, kFriction);
+  scales.across = fields.number("across", scales.across, kFriction);
+  return scales;
+}
+
+StartWave read_wave(const Fields& fields, std::string_view key) {
+  const std::vector<double> numbers = fields.numbers(key, kAnyNumber);
+  if (numbers.empty()) return {};
+  if (numbers.size() > 3) fields.refuse(key, "must be [amplitude, waves, phase]");
+  const auto at = [&](std::size_t i) { return i < numbers.size() ? numbers[i] : 0.0; };
+  return {.amplitude = at(0), .waves = at(1), .phase = at(2)};
+}
+
+void read_coil(const Fields& fields, const SnakeDescription& snake, SnakeStart& start) {
+  for (const std::string_view key : {"yaw", "pitch", "roll", "pitch_angle"}) {
+    if (fields.has(key)) fields.refuse(key, "must not be given together with coil_radius");
+  }
+  if (snake.joints < 4) fields.refuse("coil_radius", "needs at least 4 joints");
+  start.coil_radius = fields.required_number("coil_radius", kPositiveNumber);
+  const double usual =
+      standard_gait(GaitKind::Helix, snake.joints).lag * snake.joints / (2.0 * std::numbers::pi);
+  start.coil_waves = fields.number("coil_waves", usual, kAnyNumber);
+  const double lag = lag_of_waves(start.coil_waves, snake.joints);
+  const double length = snake.link_lengths.back();
+  if (!helix_amplitude(start.coil_radius, lag, length, snake.joints)) {
+    fields.refuse("coil_radius",
+                  fmt::format("must be a radius to which links of {} m can coil with {:.3g} waves",
+                              length, start.coil_waves));
+  }
+}
+
+SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
+  fields.refuse_unknown(kStartKeys);
+  SnakeStart start;
+  start.yaw = read_wave(fields, "yaw");
+  start.pitch = read_wave(fields, "pitch");
+  start.angles = fields.numbers("angles", kAnyNumber);
+  if (!start.angles.empty() && start.angles.size() != static_cast<std::size_t>(snake.joints)) {
+    fields.refuse("angles", fmt::format("must be {} angles, one for each joint", snake.joints));
+  }
+  const bool is_free = snake.base == SnakeBase::Free;
+  for (const std::string_view key :
+       {"position", "roll", "pitch_angle", "heading", "coil_radius", "coil_waves"}) {
+    if (!is_free && fields.has(key)) fields.refuse(key, "needs base.kind = \"free\"");
+  }
+  if (is_free && fields.has("feed")) fields.refuse("feed", "needs base.kind = \"carriage\"");
+  if (const auto position = fields.vector("position")) start.position = *position;
+  start.roll = fields.number("roll", 0.0, kAnyNumber);
+  start.pitch_angle = fields.number("pitch_angle", 0.0, kAnyNumber);
+  start.heading = fields.number("heading", 0.0, kAnyNumber);
+  start.feed = fields.number("feed", 0.0, kNotNegativeNumber);
+  if (start.feed > snake.feed_limit) {
+    fields.refuse("feed", fmt::format("must be in [0, {}], the base's feed", snake.feed_limit));
+  }
+  if (fields.has("coil_radius")) read_coil(fields, snake, start);
+  return start;
+}
+
+}  // namespace
+
+SnakeDescription read_snake(const FileContents& file) {
+  const Fields& top = file.top;
+  top.refuse_unknown(kTopKeys);
+  SnakeDescription snake;
+  snake.text = file.text;
+  snake.name = top.text("name", snake.name);
+  read_base(top.table("base"), snake);
+  read_chain(top, snake);
+  read_physics(top, snake);
+  if (top.has("scales")) snake.scales = read_scales(top.table("scales"), snake);
+  if (top.has("medium")) {
+    const Fields medium = top.table("medium");
+    if (snake.shape != LinkShape::Capsule) medium.refuse_object("needs shape = \"capsule\"");
+    snake.medium = read_medium(medium);
+  }
+  if (top.has("start")) snake.start = read_start(top.table("start"), snake);
+  snake.controller = read_controller(file);
+  return snake;
+}
+
+SnakeChain SnakeDescription::kinematics() const {
+  return SnakeChain({.link_lengths = {link_lengths.begin() + 1, link_lengths.end()},
+                     .joint_limit = joint_limit,
+                     .joint_limits = {},
+                     .rear_length = link_lengths.front()});
+}
+
+}  // namespace tendril

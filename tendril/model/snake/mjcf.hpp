@@ -1,0 +1,41 @@
+#pragma once
+
+// Read robot_mjcf.hpp first.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tendril/model/names.hpp"
+#include "tendril/model/snake/description.hpp"
+
+namespace tendril {
+
+/// Names of the elements of a snake's MJCF that a continuum robot does not have; `base`,
+/// `carriage`, `feed`, `tip`, `start` and `controller` are in names.hpp. An attach prefix stands
+/// before every one of them.
+namespace names {
+/// Geom "link_0" (tail, in body `base`), geom and body "link_1" ...
+[[nodiscard]] std::string snake_link(int j);
+/// Joint and actuator "joint_1" ...
+[[nodiscard]] std::string snake_joint(int j);
+inline constexpr const char* kTail = "tail";  ///< site at the tail end, x towards the head
+}  // namespace names
+
+/// Joint angles of the keyframe `start` [rad], inside the joint limits.
+[[nodiscard]] std::vector<double> start_angles(const SnakeDescription& snake);
+
+/// The MJCF document that a snake stands for: links with alternating orthogonal hinges a_j apart
+/// (odd joints about +z, even joints about -y), position servos, excludes between neighbors, a
+/// free joint on the tail link `base` or a carriage that slides along x, scale-like friction as
+/// contact pairs with the scene's floor, the controller's plugin instance with its sensors.
+///
+/// With scales the document names a geom that it does not hold: it compiles only in a scene that
+/// has that floor. Actuators, in this order: `feed` (carriage, [m]), `joint_1` .. `joint_n` ([rad],
+/// within the joint limit; with joint_command "torque" [N m], within the torque limit).
+///
+/// Tested by: snake_mjcf_test.
+[[nodiscard]] std::string snake_mjcf(const SnakeDescription& snake,
+                                     std::span<const std::string> sensors = {});
+
+}  // namespace tendril
