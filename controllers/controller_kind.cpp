@@ -86,21 +86,37 @@ constexpr Quantity kMobileQuantities[] = {
     {"speed_utilization", "", "largest ratio of a measured speed to its limit"},
     kFollowingError};
 
-template <class T>
-std::span<const T> by_robot(const ControllerKind& kind, std::span<const T> arm,
-                            std::span<const T> snake, std::span<const T> mobile) {
-  if (std::holds_alternative<ControllerKind::MakeArm>(kind.make)) return arm;
-  return std::holds_alternative<ControllerKind::MakeSnake>(kind.make) ? snake : mobile;
+/// What all controllers of one interface have.
+struct Common {
+  std::span<const SettingInfo> settings;
+  std::span<const Quantity> quantities;
+};
+template <class Interface>
+constexpr Common kCommon{};
+template <>
+constexpr Common kCommon<ArmController>{kArmSettings, kArmQuantities};
+template <>
+constexpr Common kCommon<SnakeController>{kSnakeSettings, kSnakeQuantities};
+template <>
+constexpr Common kCommon<MobileController>{kMobileSettings, kMobileQuantities};
+
+const Common& common(const ControllerKind& kind) {
+  return std::visit(
+      []<class Interface, class Context>(
+          const std::function<std::unique_ptr<Interface>(const Context&)>&) -> const Common& {
+        return kCommon<Interface>;
+      },
+      kind.make);
 }
 
 }  // namespace
 
 std::span<const SettingInfo> common_settings(const ControllerKind& kind) {
-  return by_robot<SettingInfo>(kind, kArmSettings, kSnakeSettings, kMobileSettings);
+  return common(kind).settings;
 }
 
 std::span<const Quantity> common_quantities(const ControllerKind& kind) {
-  return by_robot<Quantity>(kind, kArmQuantities, kSnakeQuantities, kMobileQuantities);
+  return common(kind).quantities;
 }
 
 std::vector<Quantity> all_quantities(const ControllerKind& kind) {
@@ -123,7 +139,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
          "the arm is fed along a path and its body follows its tip; or it executes a planned path "
          "of poses",
          FollowController::settings(), follow_quantities(),
-         ControllerKind::MakeArm(make_follow_controller)},
+         Make<ArmContext>(make_follow_controller)},
         controller_kind<CoilController>("tendril.coil",
                                         "the arm coils around a post, holds it with a force and "
                                         "presses with its tip beyond it"),
@@ -134,7 +150,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
         {"tendril.snake",
          "a snake of joints moves by gaits, from goal to goal, up a pole; or a carriage feeds it "
          "along a path that grows ahead of its head",
-         snake_settings(), snake_quantities(), ControllerKind::MakeSnake(make_snake_controller)},
+         snake_settings(), snake_quantities(), Make<SnakeContext>(make_snake_controller)},
         controller_kind<MobileReachController>(
             "tendril.mobile",
             "the tool of an arm on a mobile platform follows a mocap body, in position and "

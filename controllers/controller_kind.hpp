@@ -15,21 +15,32 @@
 
 namespace tendril {
 
+/// Makes a controller from its context.
+template <class Context>
+using Make = std::function<std::unique_ptr<typename Context::Interface>(const Context&)>;
+
+/// The contexts of all kinds of robots that have controllers.
+template <class... Context>
+struct ContextList {
+  using AnyMake = std::variant<Make<Context>...>;
+  /// Calls `use` with `std::type_identity<Context>` of each.
+  template <class Use>
+  static void for_each(const Use& use) {
+    (use(std::type_identity<Context>()), ...);
+  }
+};
+/// The last two: an arm of joints on a platform; a platform that carries a continuum arm, which has
+/// a controller of its own.
+using Contexts = ContextList<ArmContext, SnakeContext, MobileContext, PlatformContext>;
+
 /// A kind of controller: its name, its settings, its reported quantities, and a factory. The plugin
 /// registers it under its name; documentation, sensors and checks are derived from its tables.
 struct ControllerKind {
-  using MakeArm = std::function<std::unique_ptr<ArmController>(const ArmContext&)>;
-  using MakeSnake = std::function<std::unique_ptr<SnakeController>(const SnakeContext&)>;
-  /// Factory for an arm of joints on a platform.
-  using MakeMobile = std::function<std::unique_ptr<MobileController>(const MobileContext&)>;
-  /// Factory for a platform that carries a continuum arm, which has a separate controller.
-  using MakePlatform = std::function<std::unique_ptr<MobileController>(const PlatformContext&)>;
-
   std::string name;                       ///< "tendril.reach"
   std::string meaning;                    ///< one line
   std::span<const SettingInfo> settings;  ///< its own; must live as long as the kind
   std::span<const Quantity> quantities;   ///< reported; must live as long as the kind
-  std::variant<MakeArm, MakeSnake, MakeMobile, MakePlatform> make;
+  Contexts::AnyMake make;
   /// Unused controllers may be reused for another instance of the same configuration: they carry no
   /// state between calls of `update`.
   bool reusable = false;
@@ -40,15 +51,11 @@ struct ControllerKind {
 template <class C>
 [[nodiscard]] ControllerKind controller_kind(std::string name, std::string meaning) {
   using Context = typename C::Context;
-  using Base = std::conditional_t<
-      std::is_same_v<Context, ArmContext>, ArmController,
-      std::conditional_t<std::is_same_v<Context, SnakeContext>, SnakeController, MobileController>>;
-  using Make = std::function<std::unique_ptr<Base>(const Context&)>;
   return {std::move(name),
           std::move(meaning),
           C::settings(),
           C::kQuantities,
-          Make([](const Context& context) { return std::make_unique<C>(context); }),
+          Make<Context>([](const Context& context) { return std::make_unique<C>(context); }),
           false};
 }
 

@@ -75,7 +75,7 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
                        std::unique_ptr<ArmController> controller, ModelScene& scene)
-    : BindingOf(context, std::move(controller), sized_measurement(description)),
+    : BindingOf(context, std::move(controller), ArmMeasurement(sizes(description))),
       robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),

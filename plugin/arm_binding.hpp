@@ -16,6 +16,18 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
              std::unique_ptr<ArmController> controller, ModelScene& scene);
 
+  using Interface = ArmController;
+  [[nodiscard]] static RobotSizes sizes(const ContinuumDescription& arm) {
+    return {arm.kinematics().coordinate_count(), static_cast<int>(arm.tendons.size())};
+  }
+  [[nodiscard]] static int coordinate_count(const ContinuumDescription& arm) {
+    return sizes(arm).n;
+  }
+  [[nodiscard]] static int memory_size(const ContinuumDescription& arm,
+                                       const ArmController& controller) {
+    return Memory(arm, controller).layout.size();
+  }
+
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
   [[nodiscard]] bool command_is_finite() const noexcept override;

@@ -15,82 +15,86 @@ namespace {
                    context.kind.name + " controls");
 }
 
-struct Binder {
-  const InstanceContext& context;
-  std::unique_ptr<Controller>& controller;
-  ModelScene& scene;
-
-  /// make_controller has made it for a robot of this kind.
-  template <class C>
-  std::unique_ptr<C> as() const {
-    return std::unique_ptr<C>(static_cast<C*>(controller.release()));
-  }
-  std::unique_ptr<RobotBinding> operator()(const ContinuumDescription& d) const {
-    return std::make_unique<ArmBinding>(context, d, as<ArmController>(), scene);
-  }
-  std::unique_ptr<RobotBinding> operator()(const SnakeDescription& d) const {
-    return std::make_unique<SnakeBinding>(context, d, as<SnakeController>(), scene);
-  }
-  std::unique_ptr<RobotBinding> operator()(const MobileDescription& d) const {
-    return std::make_unique<MobileBinding>(context, d, as<MobileController>(), scene);
-  }
+/// The binding of a kind of robot.
+template <class Description>
+struct BindingTo;
+template <>
+struct BindingTo<ContinuumDescription> {
+  using Type = ArmBinding;
 };
+template <>
+struct BindingTo<SnakeDescription> {
+  using Type = SnakeBinding;
+};
+template <>
+struct BindingTo<MobileDescription> {
+  using Type = MobileBinding;
+};
+
+/// Calls `use` with the description of a robot and, as an empty value, the type of its binding.
+template <class Use>
+auto visit_robot(const RobotDescription& robot, const Use& use) {
+  return std::visit(
+      [&]<class D>(const D& description) {
+        return use(description, std::type_identity<typename BindingTo<D>::Type>());
+      },
+      robot);
+}
 
 }  // namespace
 
 std::unique_ptr<Controller> make_controller(const InstanceContext& context, SceneQuery& scene) {
-  const auto& make = context.kind.make;
-  if (const auto* arm = std::get_if<ContinuumDescription>(&context.robot)) {
-    if (const auto* make_arm = std::get_if<ControllerKind::MakeArm>(&make))
-      return make_arm_controller(context, *arm, *make_arm, scene);
-  } else if (const auto* snake = std::get_if<SnakeDescription>(&context.robot)) {
-    if (const auto* make_snake = std::get_if<ControllerKind::MakeSnake>(&make))
-      return make_snake_controller(context, *snake, *make_snake, scene);
-  } else if (const auto* mobile = std::get_if<MobileDescription>(&context.robot)) {
-    if (const auto* make_platform = std::get_if<ControllerKind::MakePlatform>(&make))
-      return make_platform_controller(context, *mobile, *make_platform, scene);
-    if (const auto* make_mobile = std::get_if<ControllerKind::MakeMobile>(&make))
-      return make_mobile_controller(context, *mobile, *make_mobile, scene);
-  }
-  refuse_kind(context);
+  return std::visit(
+      [&](const auto& robot, const auto& make) -> std::unique_ptr<Controller> {
+        if constexpr (requires { make_controller(context, robot, make, scene); })
+          return make_controller(context, robot, make, scene);
+        else
+          refuse_kind(context);
+      },
+      context.robot, context.kind.make);
 }
 
 std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
                                          std::unique_ptr<Controller> controller,
                                          ModelScene& scene) {
-  return std::visit(Binder{context, controller, scene}, context.robot);
+  return visit_robot(
+      context.robot,
+      [&]<class Binding>(const auto& robot,
+                         std::type_identity<Binding>) -> std::unique_ptr<RobotBinding> {
+        // make_controller has made it for a robot of this kind.
+        using Interface = typename Binding::Interface;
+        return std::make_unique<Binding>(
+            context, robot,
+            std::unique_ptr<Interface>(static_cast<Interface*>(controller.release())), scene);
+      });
 }
 
 int coordinate_count(const RobotDescription& robot) {
-  struct Counter {
-    int operator()(const ContinuumDescription& d) const {
-      return d.kinematics().coordinate_count();
-    }
-    int operator()(const SnakeDescription& d) const { return d.joints; }
-    int operator()(const MobileDescription& d) const {
-      return 3 + (d.mounted ? 0 : d.kinematics().joint_count());
-    }
-  };
-  return std::visit(Counter{}, robot);
+  return visit_robot(robot, []<class Binding>(const auto& d, std::type_identity<Binding>) {
+    return Binding::coordinate_count(d);
+  });
 }
 
 int own_memory_size(const RobotDescription& robot, const Controller& controller) {
-  if (const auto* arm = std::get_if<ContinuumDescription>(&robot))
-    return ArmBinding::Memory(*arm, static_cast<const ArmController&>(controller)).layout.size();
-  const auto* snake = std::get_if<SnakeDescription>(&robot);
-  return snake ? SnakeBinding::Memory(*snake).layout.size() : 0;
+  return visit_robot(robot, [&]<class Binding>(const auto& d, std::type_identity<Binding>) {
+    using Interface = typename Binding::Interface;
+    return Binding::memory_size(d, static_cast<const Interface&>(controller));
+  });
 }
 
 int fault_memory_size(const InstanceContext& context) {
-  const int n = coordinate_count(context.robot);
-  const auto size = [](const MeasurementFaults& faults) {
+  return visit_robot(context.robot, [&]<class Binding>(const auto& d, std::type_identity<Binding>) {
+    using Measurement = typename Binding::Interface::Measurement;
+    const MeasurementFaults faults = measurement_faults(context, Measurement(Binding::sizes(d)));
     return faults.empty() ? 0 : faults.layout().size();
-  };
-  if (const auto* arm = std::get_if<ContinuumDescription>(&context.robot))
-    return size(measurement_faults(context, sized_measurement(*arm)));
-  if (std::holds_alternative<SnakeDescription>(context.robot))
-    return size(measurement_faults(context, SnakeMeasurement(n)));
-  return size(measurement_faults(context, MobileMeasurement(n - 3)));
+  });
+}
+
+bool measures(const RobotDescription& robot, FaultChannel channel) {
+  return visit_robot(robot, [&]<class Binding>(const auto& d, std::type_identity<Binding>) {
+    using Measurement = typename Binding::Interface::Measurement;
+    return has_channel(Measurement(Binding::sizes(d)), channel);
+  });
 }
 
 }  // namespace tendril

@@ -22,10 +22,6 @@ BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
           weighing_mass(m, address.body), m->jnt_type[address.joint] == mjJNT_SLIDE};
 }
 
-int arm_joint_count(const MobileDescription& robot) {
-  return robot.mounted ? 0 : robot.kinematics().joint_count();
-}
-
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
                double desired, int last_touched) noexcept {
   error.add(std::abs(desired - state.position), joint.is_slide, joint.body > last_touched);
@@ -171,7 +167,7 @@ void SnakeBinding::draw(const mjData* /*d*/, std::span<const double> memory,
 
 MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,
                              std::unique_ptr<MobileController> controller, ModelScene& scene)
-    : BindingOf(context, std::move(controller), MobileMeasurement(arm_joint_count(description))),
+    : BindingOf(context, std::move(controller), MobileMeasurement(sizes(description))),
       speeds_(description.speeds),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, description.mounted
@@ -181,7 +177,7 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
       obstacles_(scene.release_obstacles()),
       velocity_feed_forward_(context.settings.flag("velocity_feed_forward")),
       gravity_(compensated_gravity(context.model, context.settings.flag("gravity_compensation"))) {
-  const int joints = arm_joint_count(description);
+  const int joints = sizes(description).n;
   for (int j = 0; j < joints; ++j) limits_.push_back(description.kinematics().joint_limits(j));
   for (const char* name : {names::kPlatformX, names::kPlatformY, names::kHeading})
     joints_.push_back(bind_joint(context, name, actuators_));

@@ -22,6 +22,14 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
   SnakeBinding(const InstanceContext& context, const SnakeDescription& description,
                std::unique_ptr<SnakeController> controller, const ModelScene& scene);
 
+  using Interface = SnakeController;
+  [[nodiscard]] static RobotSizes sizes(const SnakeDescription& snake) { return snake.joints; }
+  [[nodiscard]] static int coordinate_count(const SnakeDescription& snake) { return snake.joints; }
+  [[nodiscard]] static int memory_size(const SnakeDescription& snake,
+                                       const SnakeController& /*controller*/) {
+    return Memory(snake).layout.size();
+  }
+
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
   [[nodiscard]] bool command_is_finite() const noexcept override;
@@ -62,6 +70,19 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
  public:
   MobileBinding(const InstanceContext& context, const MobileDescription& description,
                 std::unique_ptr<MobileController> controller, ModelScene& scene);
+
+  using Interface = MobileController;
+  [[nodiscard]] static RobotSizes sizes(const MobileDescription& robot) {
+    return robot.mounted ? 0 : robot.kinematics().joint_count();
+  }
+  /// With x, y and heading of the platform.
+  [[nodiscard]] static int coordinate_count(const MobileDescription& robot) {
+    return static_cast<int>(kPlatform) + sizes(robot).n;
+  }
+  [[nodiscard]] static int memory_size(const MobileDescription& /*robot*/,
+                                       const MobileController& /*controller*/) {
+    return 0;
+  }
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tendril/model/fault_file.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -17,20 +16,11 @@ int InstanceContext::require(mjtObj type, const std::string& name) const {
   return id;
 }
 
-template <class Measurement>
-MeasurementFaults measurement_faults(const InstanceContext& context,
-                                     const Measurement& measurement) {
+MeasurementFaultList faults_of(const InstanceContext& context) {
   MeasurementFaultList list = parse_measurement_faults(context.settings.text("measurement_faults"));
   std::erase_if(list.faults,
                 [&](const Fault& fault) { return fault.robot && *fault.robot != context.prefix; });
-  return {list.faults, measurement, context.model->opt.timestep, list.seed};
-}
-template MeasurementFaults measurement_faults(const InstanceContext&, const ArmMeasurement&);
-template MeasurementFaults measurement_faults(const InstanceContext&, const SnakeMeasurement&);
-template MeasurementFaults measurement_faults(const InstanceContext&, const MobileMeasurement&);
-
-ArmMeasurement sized_measurement(const ContinuumDescription& arm) {
-  return ArmMeasurement({arm.kinematics().coordinate_count(), tendon_count(arm)});
+  return list;
 }
 
 void JointAddress::read(const mjData* d, JointState& state) const noexcept {

@@ -13,13 +13,18 @@
 #include "controllers/interface/measurement_faults.hpp"
 #include "controllers/watch/following_watch.hpp"
 #include "plugin/instance_context.hpp"
+#include "tendril/model/fault_file.hpp"
 
 namespace tendril {
 
 /// The faults of the setting `measurement_faults` that are meant for this robot. Throws ModelError.
+[[nodiscard]] MeasurementFaultList faults_of(const InstanceContext& context);
 template <class Measurement>
 [[nodiscard]] MeasurementFaults measurement_faults(const InstanceContext& context,
-                                                   const Measurement& measurement);
+                                                   const Measurement& measurement) {
+  const MeasurementFaultList list = faults_of(context);
+  return {list.faults, measurement, context.model->opt.timestep, list.seed};
+}
 
 /// Binding to one robot of one model: reads its measurement and writes the setpoints of its servos.
 /// Instance contains the part common to all kinds of robots. Masses, servos and gravity are those
@@ -150,9 +155,6 @@ class BindingOf : public RobotBinding {
   };
   std::optional<Faulty> faults_;
 };
-
-/// A measurement of this arm, with the right sizes.
-[[nodiscard]] ArmMeasurement sized_measurement(const ContinuumDescription& arm);
 
 // ---- common to all bindings
 

@@ -71,10 +71,9 @@ void require_commands(const InstanceContext& context, const ContinuumDescription
 
 }  // namespace
 
-std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& context,
-                                                   const ContinuumDescription& description,
-                                                   const ControllerKind::MakeArm& make,
-                                                   SceneQuery& scene) {
+std::unique_ptr<ArmController> make_controller(const InstanceContext& context,
+                                               const ContinuumDescription& description,
+                                               const Make<ArmContext>& make, SceneQuery& scene) {
   const ContinuumRobot robot = description.kinematics();
   const std::vector<BodySpring> springs = springs_of(description, context.model);
   auto controller = make({.robot = robot,
@@ -147,10 +146,10 @@ MobileRobot robot_with_margin(const MobileDescription& description, const Settin
 
 }  // namespace
 
-std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& context,
-                                                       const SnakeDescription& snake,
-                                                       const ControllerKind::MakeSnake& make,
-                                                       SceneQuery& scene) {
+std::unique_ptr<SnakeController> make_controller(const InstanceContext& context,
+                                                 const SnakeDescription& snake,
+                                                 const Make<SnakeContext>& make,
+                                                 SceneQuery& scene) {
   const auto [center, height] = start_of(context, snake);
   auto controller = make({.link_lengths = snake.link_lengths,
                           .joint_limit = snake.joint_limit,
@@ -167,15 +166,16 @@ std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& co
   return controller;
 }
 
-std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& context,
-                                                         const MobileDescription& description,
-                                                         const ControllerKind::MakeMobile& make,
-                                                         SceneQuery& scene) {
+std::unique_ptr<MobileController> make_controller(const InstanceContext& context,
+                                                  const MobileDescription& description,
+                                                  const Make<MobileContext>& make,
+                                                  SceneQuery& scene) {
   if (description.mounted)
     throw ModelError(
         "robot: its arm is a continuum arm: use a controller such as tendril.base_placement");
   const MobileRobot robot = robot_with_margin(description, context.settings);
-  const std::vector<BodyCapsule> capsules = description.capsules();
+  std::vector<BodyCapsule> capsules = description.capsules();
+  if (capsules.empty()) capsules = standard_capsules(robot);
   const MobileStart pose = description.start_pose();
   std::vector<double> start{pose.base.x, pose.base.y, pose.base.heading};
   start.insert(start.end(), pose.joints.begin(), pose.joints.end());
@@ -192,10 +192,10 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
   return controller;
 }
 
-std::unique_ptr<MobileController> make_platform_controller(const InstanceContext& context,
-                                                           const MobileDescription& description,
-                                                           const ControllerKind::MakePlatform& make,
-                                                           SceneQuery& scene) {
+std::unique_ptr<MobileController> make_controller(const InstanceContext& context,
+                                                  const MobileDescription& description,
+                                                  const Make<PlatformContext>& make,
+                                                  SceneQuery& scene) {
   if (!description.mounted)
     throw ModelError("robot: its arm has discrete joints: use a controller such as tendril.mobile");
   const MobileContinuum robot = description.continuum();

@@ -176,10 +176,20 @@ struct ArmCommand {
 /// What the body does against a bend or the length of a section, without gravity: the moment
 /// stiffness (q - rest) + damping q' holds it.
 struct BodySpring {
-  double stiffness = 0.0;  ///< [N m/rad], [N/m]
-  double damping = 0.0;    ///< [N m s/rad], [N s/m]
-  double rest = 0.0;       ///< where it has no force [rad], [m]
-  double lag = 0.0;        ///< with which moments follow their commands: of the slowest chamber [s]
+  double stiffness = 0.0, damping = 0.0, rest = 0.0, lag = 0.0;
+
+  static constexpr const char* kName = "BodySpring";
+  static constexpr const char* kMeaning =
+      "What the body does against a bend or the length of a section: the moment stiffness (q - "
+      "rest) + damping q' holds it.";
+  static constexpr auto fields() {
+    using B = BodySpring;
+    return std::tuple{field("stiffness", &B::stiffness, "N m/rad, N/m", ""),
+                      field("damping", &B::damping, "N m s/rad, N s/m", ""),
+                      field("rest", &B::rest, "rad, m", "where it has no force"),
+                      field("lag", &B::lag, "s",
+                            "with which moments follow their commands, of the slowest chamber")};
+  }
 
   /// The moment that moves it, against the moment of gravity.
   [[nodiscard]] double moment(double q, double rate, double gravity) const noexcept {
@@ -193,21 +203,44 @@ struct BodySpring {
   }
 };
 
+class ArmController;
+
 /// The arguments from which an arm's controller is constructed; valid only during the call.
+/// `fields` says what its numbers are.
 struct ArmContext {
+  using Interface = ArmController;
+
   const ContinuumRobot& robot;
   const Settings& settings;
-  double timestep;  ///< of the simulation [s]
-  /// Of the feed servo [N]; infinity without one.
+  double timestep;
   double feed_force_limit = std::numeric_limits<double>::infinity();
-  double guide_length = 0.0;       ///< of the guide that the arm is fed through [m]; 0: none
-  double guide_clearance = 0.0;    ///< between body and guide on each side [m]
-  double body_radius = 0.0;        ///< largest of the arm's sections [m]
-  double bending_stiffness = 0.0;  ///< EI of the arm's last section [N m^2]
-  std::string_view name = {};      ///< of the robot
-  std::span<const BodySpring> springs = {};  ///< n, of the coordinates
-  int tendon_count = 0;                      ///< and chambers
+  double guide_length = 0.0, guide_clearance = 0.0;
+  double body_radius = 0.0, bending_stiffness = 0.0;
+  std::string_view name = {};  ///< of the robot
+  std::span<const BodySpring> springs = {};
+  int tendon_count = 0;
   SceneQuery& scene = empty_scene();
+
+  static constexpr const char* kKind = "continuum";
+  static constexpr const char* kName = "ArmContext";
+  static constexpr const char* kMeaning = "What a controller of an arm is made with.";
+  static constexpr auto fields() {
+    using C = ArmContext;
+    return std::tuple{
+        field("timestep", &C::timestep, "s", "of the simulation"),
+        field("feed_force_limit", &C::feed_force_limit, "N",
+              "of the feed servo; infinite without one"),
+        field("guide_length", &C::guide_length, "m",
+              "of the guide that the arm is fed through; 0: none"),
+        field("guide_clearance", &C::guide_clearance, "m", "between body and guide on each side"),
+        field("body_radius", &C::body_radius, "m", "largest of the sections"),
+        field("bending_stiffness", &C::bending_stiffness, "N m^2", "EI of the last section"),
+        field("tendon_count", &C::tendon_count, "", "tendons and chambers"),
+        field("springs", &C::springs, "", "what the body does against each coordinate")};
+  }
+  [[nodiscard]] RobotSizes sizes() const noexcept {
+    return {robot.coordinate_count(), tendon_count};
+  }
 };
 
 /// A controller of a continuum arm: measured state and target in, section commands out, once per

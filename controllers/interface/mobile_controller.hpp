@@ -89,31 +89,67 @@ struct MobileCommand {
   explicit MobileCommand(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
+class MobileController;
+
 /// The arguments from which a mobile controller is constructed; valid only during the call.
 struct MobileContext {
+  using Interface = MobileController;
+
   const MobileRobot& robot;
   const MobileSpeedLimits& limits;
   std::span<const BodyCapsule> capsules;  ///< the arm's body; empty: `standard_capsules`
   const Settings& settings;
-  double timestep;             ///< of the simulation [s]
+  double timestep;
   std::string_view name = {};  ///< of the robot
   /// Where the robot file starts: x, y [m], heading, joint angles [rad].
   std::span<const double> start = {};
   SceneQuery& scene = empty_scene();
+
+  static constexpr const char* kKind = "mobile";
+  static constexpr const char* kName = "MobileContext";
+  static constexpr const char* kMeaning = "What a controller of a mobile robot is made with.";
+  static constexpr auto fields() {
+    using C = MobileContext;
+    return std::tuple{
+        field("timestep", &C::timestep, "s", "of the simulation"),
+        field(
+            "limits", [](auto& c) -> auto& { return c.limits; }, "", "largest speeds"),
+        field("capsules", &C::capsules, "", "the arm's body, for `Obstacles.clearance`")};
+  }
+  [[nodiscard]] RobotSizes sizes() const noexcept { return robot.joint_count(); }
 };
 
 /// The arguments from which the controller of a platform with a continuum arm is constructed; the
 /// arm has its own controller. Valid only during the call.
 struct PlatformContext {
+  using Interface = MobileController;
+
   const MobileContinuum& robot;
   const MobileSpeedLimits& limits;
-  double platform_length, platform_width;  ///< [m]
+  double platform_length, platform_width;
   const Settings& settings;
-  double timestep;               ///< of the simulation [s]
-  std::string_view name = {};    ///< of the robot
-  double platform_height = 0.1;  ///< [m]
-  double arm_radius = 0.0;       ///< of the arm's body [m]
+  double timestep;
+  std::string_view name = {};  ///< of the robot
+  double platform_height = 0.1;
+  double arm_radius = 0.0;
   SceneQuery& scene = empty_scene();
+
+  static constexpr const char* kKind = "platform";
+  static constexpr const char* kName = "PlatformContext";
+  static constexpr const char* kMeaning =
+      "What a controller of a platform with a continuum arm is made with.";
+  static constexpr auto fields() {
+    using C = PlatformContext;
+    return std::tuple{
+        field("timestep", &C::timestep, "s", "of the simulation"),
+        field(
+            "limits", [](auto& c) -> auto& { return c.limits; }, "", "largest speeds"),
+        field("platform_length", &C::platform_length, "m", ""),
+        field("platform_width", &C::platform_width, "m", ""),
+        field("platform_height", &C::platform_height, "m", ""),
+        field("arm_radius", &C::arm_radius, "m", "of the arm's body")};
+  }
+  [[nodiscard]] RobotSizes sizes() const noexcept { return 0; }
 };
 
 /// A controller of an arm on a mobile platform, or of the platform alone: measured state and target

@@ -85,22 +85,37 @@ struct SnakeCommand {
   explicit SnakeCommand(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
+class SnakeController;
+
 /// The arguments from which a snake's controller is constructed; valid only during the call.
 struct SnakeContext {
+  using Interface = SnakeController;
+
   std::span<const double> link_lengths;  ///< a_0 .. a_n [m]; a_0 is 0 for a carriage
   double joint_limit;                    ///< [rad]
-  double radius;                         ///< of the links [m]
-  bool is_free;                          ///< no carriage
+  double radius;
+  bool is_free;
   const Settings& settings;
-  double timestep;             ///< of the simulation [s]
-  double feed_limit = 0.0;     ///< of the carriage [m]
+  double timestep;
+  double feed_limit = 0.0;
   std::string_view name = {};  ///< of the robot
   /// Middle of the snake where it starts, and height of the ground there, world frame [m].
   Eigen::Vector2d start_center = Eigen::Vector2d::Zero();
   double ground_height = 0.0;
   SceneQuery& scene = empty_scene();
 
+  static constexpr const char* kKind = "snake";
+  static constexpr const char* kName = "SnakeContext";
+  static constexpr const char* kMeaning = "What a controller of a snake is made with.";
+  static constexpr auto fields() {
+    using C = SnakeContext;
+    return std::tuple{field("timestep", &C::timestep, "s", "of the simulation"),
+                      field("radius", &C::radius, "m", "of the links"),
+                      field("feed_limit", &C::feed_limit, "m", "of the carriage"),
+                      field("is_free", &C::is_free, "", "no carriage")};
+  }
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
+  [[nodiscard]] RobotSizes sizes() const noexcept { return joints(); }
 };
 
 /// A controller of a snake: measured state in, joint angles out, once per step. Memory and

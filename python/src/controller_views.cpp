@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <type_traits>
 
+#include "controllers/controller_kind.hpp"
 #include "python/src/controllers.hpp"
 
 namespace tendril::python {
@@ -54,23 +56,6 @@ void def_array(nb::class_<Owner>& type, const char* name, const char* doc) {
       nb::sig(signature.c_str()), doc);
 }
 
-/// The property `obstacles`.
-template <class Owner, class... Options>
-void def_obstacles(nb::class_<Owner, Options...>& type) {
-  type.def_prop_ro(
-      "obstacles", [](const Owner& self) { return self.obstacles ? &*self.obstacles : nullptr; },
-      nb::sig("def obstacles(self) -> Obstacles | None"),
-      "At their present poses; None unless the setting `avoidance` is on "
-      "(`tendril.controller(..., obstacles=True)`).");
-}
-
-/// What a controller measures and commands.
-template <class Controller>
-void bind_interface(nb::module_& module) {
-  bind_view<typename Controller::Measurement>(module, Access::Read);
-  bind_view<typename Controller::Command>(module, Access::Write);
-}
-
 void bind_report(nb::module_& module) {
   using R = PyControllerReport;
   nb::class_<R> r(module, "ControllerReport",
@@ -120,23 +105,53 @@ void bind_report(nb::module_& module) {
            [](R& self, const std::string& name, double value) { self.own(name) = value; });
 }
 
-template <class Context>
-auto bind_context(nb::module_& module, const char* name, const char* doc, const char* robot) {
-  const std::string signature = std::string("def robot(self) -> ") + robot;
-  nb::class_<Context> context(module, name, doc);
-  context.def_prop_ro(
-      "robot", [](const Context& self) -> nb::object { return self.robot; },
-      nb::sig(signature.c_str()));
-  context.def_prop_ro(
-      "settings", [](const Context& self) -> nb::object { return self.settings; },
-      nb::sig("def settings(self) -> dict[str, typing.Any]"),
-      "Those of the controller, by name, with the types of their defaults.");
-  context.def_prop_ro(
-      "timestep", [](const Context& self) { return self.timestep; }, "Of the simulation, s.");
-  return context;
+/// Name of the class of the robot in a context.
+constexpr const char* robot_class(const ArmContext* /*of*/) {
+  return "tendril._core.ContinuumRobot";
+}
+constexpr const char* robot_class(const SnakeContext* /*of*/) { return "tendril._core.Snake"; }
+constexpr const char* robot_class(const MobileContext* /*of*/) {
+  return "tendril._core.MobileRobot";
+}
+constexpr const char* robot_class(const PlatformContext* /*of*/) {
+  return "tendril._core.MobileArm";
 }
 
-void bind_contexts(nb::module_& module) {
+template <class Context>
+void bind_context(nb::module_& module) {
+  using C = PyContext<Context>;
+  const Context* const of = nullptr;
+  const std::string robot = std::string("def robot(self) -> ") + robot_class(of);
+  nb::class_<C> type(module, Context::kName, Context::kMeaning);
+  type.def_prop_ro(
+          "robot", [](const C& self) -> nb::object { return self.robot; }, nb::sig(robot.c_str()))
+      .def_prop_ro(
+          "settings", [](const C& self) -> nb::object { return self.settings; },
+          nb::sig("def settings(self) -> dict[str, typing.Any]"),
+          "Those of the controller, by name, with the types of their defaults.");
+  def_fields<Context>(type);
+  if constexpr (requires(typename Context::Interface::Measurement m) { m.obstacles; }) {
+    type.def_prop_ro(
+            "obstacles", [](const C& self) { return self.obstacles ? &*self.obstacles : nullptr; },
+            nb::sig("def obstacles(self) -> Obstacles | None"),
+            "At their present poses; None unless the setting `avoidance` is on "
+            "(`tendril.controller(..., obstacles=True)`).")
+        .def_prop_ro(
+            "moving_obstacles", [](const C& self) { return self.moving_obstacles; },
+            "This many of the obstacles, from the first, may move in the base frame.");
+  }
+}
+
+/// What a controller measures and commands; several kinds of robots may have the same interface.
+template <class Interface>
+void bind_interface(nb::module_& module) {
+  using Measurement = typename Interface::Measurement;
+  if (nb::type<View<Measurement>>().is_valid()) return;
+  bind_view<Measurement>(module, Access::Read);
+  bind_view<typename Interface::Command>(module, Access::Write);
+}
+
+void bind_speed_limits(nb::module_& module) {
   nb::class_<MobileSpeedLimits>(module, "MobileSpeedLimits", "Largest speeds of a mobile robot.")
       .def_ro("platform_speed", &MobileSpeedLimits::platform_speed, "m/s.")
       .def_ro("platform_acceleration", &MobileSpeedLimits::platform_acceleration, "m/s^2.")
@@ -144,59 +159,6 @@ void bind_contexts(nb::module_& module) {
       .def_ro("turn_acceleration", &MobileSpeedLimits::turn_acceleration, "rad/s^2.")
       .def_ro("joint_speed", &MobileSpeedLimits::joint_speed, "rad/s.")
       .def_ro("joint_acceleration", &MobileSpeedLimits::joint_acceleration, "rad/s^2.");
-
-  nb::class_<BodySpring>(module, "BodySpring",
-                         "What the body does against a bend or the length of a section: the moment "
-                         "stiffness (q - rest) + damping q' holds it.")
-      .def_ro("stiffness", &BodySpring::stiffness, "N m/rad, N/m.")
-      .def_ro("damping", &BodySpring::damping, "N m s/rad, N s/m.")
-      .def_ro("rest", &BodySpring::rest, "rad, m.")
-      .def_ro("lag", &BodySpring::lag,
-              "With which moments follow their commands, of the slowest chamber, s.");
-  auto arm =
-      bind_context<PyArmContext>(module, "ArmContext", "What a controller of an arm is made with.",
-                                 "tendril._core.ContinuumRobot");
-  def_obstacles(arm);
-  arm.def_ro("feed_force_limit", &PyArmContext::feed_force_limit,
-             "Of the feed servo, N; infinite without one.")
-      .def_ro("guide_length", &PyArmContext::guide_length,
-              "Of the guide that the arm is fed through, m; 0: none.")
-      .def_ro("guide_clearance", &PyArmContext::guide_clearance,
-              "Between body and guide on each side, m.")
-      .def_ro("body_radius", &PyArmContext::body_radius, "Largest of the sections, m.")
-      .def_ro("bending_stiffness", &PyArmContext::bending_stiffness,
-              "EI of the last section, N m^2.")
-      .def_ro("tendon_count", &PyArmContext::tendon_count, "Tendons and chambers.")
-      .def_prop_ro(
-          "springs", [](const PyArmContext& self) { return nb::cast(self.springs); },
-          nb::sig("def springs(self) -> list[BodySpring]"),
-          "What the body does against each coordinate.")
-      .def_ro("moving_obstacles", &PyArmContext::moving_obstacles,
-              "This many of the obstacles, from the first, may move in the base frame.");
-  bind_context<PySnakeContext>(module, "SnakeContext", "What a controller of a snake is made with.",
-                               "tendril._core.Snake")
-      .def_ro("radius", &PySnakeContext::radius, "Of the links, m.")
-      .def_ro("feed_limit", &PySnakeContext::feed_limit, "Of the carriage, m.")
-      .def_ro("is_free", &PySnakeContext::is_free, "No carriage.");
-  auto mobile = bind_context<PyMobileContext>(module, "MobileContext",
-                                              "What a controller of a mobile robot is made with.",
-                                              "tendril._core.MobileRobot");
-  def_obstacles(mobile);
-  mobile.def_ro("limits", &PyMobileContext::limits)
-      .def_prop_ro(
-          "capsules", [](const PyMobileContext& self) { return self.capsules; },
-          "The arm's body, for `Obstacles.clearance`.");
-  auto platform = bind_context<PyPlatformContext>(
-      module, "PlatformContext",
-      "What a controller of a platform with a continuum arm is made "
-      "with.",
-      "tendril._core.MobileArm");
-  def_obstacles(platform);
-  platform.def_ro("limits", &PyPlatformContext::limits)
-      .def_ro("platform_length", &PyPlatformContext::platform_length, "m.")
-      .def_ro("platform_width", &PyPlatformContext::platform_width, "m.")
-      .def_ro("platform_height", &PyPlatformContext::platform_height, "m.")
-      .def_ro("arm_radius", &PyPlatformContext::arm_radius, "Of the arm's body, m.");
 }
 
 }  // namespace
@@ -204,11 +166,13 @@ void bind_contexts(nb::module_& module) {
 void bind_controller_views(nb::module_& module) {
   bind_obstacles(module);
   bind_values<MeasuredContact>(module);
-  bind_interface<ArmController>(module);
-  bind_interface<SnakeController>(module);
-  bind_interface<MobileController>(module);
+  bind_values<BodySpring>(module);
+  bind_speed_limits(module);
+  Contexts::for_each([&]<class Context>(std::type_identity<Context>) {
+    bind_interface<typename Context::Interface>(module);
+    bind_context<Context>(module);
+  });
   bind_report(module);
-  bind_contexts(module);
 }
 
 }  // namespace tendril::python

@@ -222,11 +222,6 @@ PyContinuumRobot arm_of(std::string_view name, const ContinuumRobot& robot) {
   return arm;
 }
 
-PyContext common(const PythonKind& kind, nb::object robot, const Settings& settings,
-                 double timestep) {
-  return {std::move(robot), settings_of(kind, settings), timestep};
-}
-
 /// What `tendril.controller` lets a class have of the scene: its target, and obstacles.
 std::optional<MeasuredObstacles> ask_scene(const PythonKind& kind, const Settings& settings,
                                            SceneQuery& scene) {
@@ -239,56 +234,36 @@ std::optional<MeasuredObstacles> ask_scene(const PythonKind& kind, const Setting
   return measured;
 }
 
-std::optional<Obstacles> copy_of(const std::optional<MeasuredObstacles>& measured) {
-  return measured ? std::optional(measured->obstacles) : std::nullopt;
-}
-
 using MaybeObstacles = std::optional<MeasuredObstacles>;
 
-nb::object context_of(const PythonKind& kind, const ArmContext& from,
-                      const MaybeObstacles& measured) {
-  return nb::cast(PyArmContext{
-      common(kind, nb::cast(arm_of(from.name, from.robot)), from.settings, from.timestep),
-      from.feed_force_limit, from.guide_length, from.guide_clearance, from.body_radius,
-      from.bending_stiffness, copy_of(measured), measured ? measured->moving_count : 0,
-      std::vector<BodySpring>(from.springs.begin(), from.springs.end()), from.tendon_count});
-}
-nb::object context_of(const PythonKind& kind, const SnakeContext& from,
-                      const MaybeObstacles& /*none*/) {
-  PySnake snake{
-      std::string(from.name),
-      SnakeChain({.link_lengths = {from.link_lengths.begin() + 1, from.link_lengths.end()},
-                  .joint_limit = from.joint_limit,
-                  .rear_length = from.link_lengths.front()})};
+nb::object robot_of(const ArmContext& from) { return nb::cast(arm_of(from.name, from.robot)); }
+nb::object robot_of(const SnakeContext& from) {
   return nb::cast(
-      PySnakeContext{common(kind, nb::cast(std::move(snake)), from.settings, from.timestep),
-                     from.radius, from.feed_limit, from.is_free});
+      PySnake{std::string(from.name),
+              SnakeChain({.link_lengths = {from.link_lengths.begin() + 1, from.link_lengths.end()},
+                          .joint_limit = from.joint_limit,
+                          .rear_length = from.link_lengths.front()})});
 }
-nb::object context_of(const PythonKind& kind, const MobileContext& from,
-                      const MaybeObstacles& measured) {
-  PyMobileRobot robot{std::string(from.name), from.robot, {from.start.begin(), from.start.end()}};
+nb::object robot_of(const MobileContext& from) {
   return nb::cast(
-      PyMobileContext{common(kind, nb::cast(std::move(robot)), from.settings, from.timestep),
-                      from.limits, copy_of(measured),
-                      from.capsules.empty()
-                          ? standard_capsules(from.robot)
-                          : std::vector<BodyCapsule>(from.capsules.begin(), from.capsules.end())});
+      PyMobileRobot{std::string(from.name), from.robot, {from.start.begin(), from.start.end()}});
 }
-nb::object context_of(const PythonKind& kind, const PlatformContext& from,
-                      const MaybeObstacles& measured) {
-  PyMobileArm robot{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB};
+nb::object robot_of(const PlatformContext& from) {
   return nb::cast(
-      PyPlatformContext{common(kind, nb::cast(std::move(robot)), from.settings, from.timestep),
-                        from.limits, from.platform_length, from.platform_width,
-                        from.platform_height, from.arm_radius, copy_of(measured)});
+      PyMobileArm{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB});
 }
 
-RobotSizes sizes_of(const ArmContext& context) {
-  return {context.robot.coordinate_count(), context.tendon_count};
+template <class Context>
+nb::object context_of(const PythonKind& kind, const Context& from, const MaybeObstacles& measured) {
+  auto context = std::make_unique<PyContext<Context>>(from);
+  context->robot = robot_of(from);
+  context->settings = settings_of(kind, from.settings);
+  if (measured) {
+    context->obstacles = measured->obstacles;
+    context->moving_obstacles = measured->moving_count;
+  }
+  return nb::cast(context.release(), nb::rv_policy::take_ownership);
 }
-RobotSizes sizes_of(const SnakeContext& context) { return context.joints(); }
-RobotSizes sizes_of(const MobileContext& context) { return context.robot.joint_count(); }
-RobotSizes sizes_of(const PlatformContext& /*context*/) { return 0; }
 
 /// A measurement with the right sizes and obstacles.
 template <class Measurement>
@@ -319,7 +294,7 @@ class PythonController final : public Base {
       const nb::object self = type(context_of(kind, context, measured));
       const int size = memory_size(self);
       commands_ = command_kind(self);
-      const RobotSizes sizes = sizes_of(context);
+      const RobotSizes sizes = context.sizes();
       auto made = std::make_unique<Python>(self, size, example_of<Measurement>(sizes, measured),
                                            Command(sizes), kind);
       this->memory_.numbers(static_cast<std::size_t>(size));
@@ -494,11 +469,20 @@ class PythonController final : public Base {
   mutable std::string reset_error_;  // of the last reset; the next update fails with it
 };
 
-template <class Base, class Context>
-auto maker(const PythonKind& kind) {
-  return [&kind](const Context& context) -> std::unique_ptr<Base> {
-    return std::make_unique<PythonController<Base>>(kind, context);
-  };
+/// Makes instances of the class in Python for robots of its kind.
+Contexts::AnyMake maker_of(const PythonKind& kind) {
+  std::optional<Contexts::AnyMake> make;
+  std::string kinds;
+  Contexts::for_each([&]<class Context>(std::type_identity<Context>) {
+    kinds += (kinds.empty() ? "" : ", ") + std::string(Context::kKind);
+    if (kind.robot != Context::kKind) return;
+    make = Make<Context>([&kind](const Context& context) {
+      return std::make_unique<PythonController<typename Context::Interface>>(kind, context);
+    });
+  });
+  if (!make)
+    throw ModelError(kind.name + ": kind = \"" + kind.robot + "\": must be one of " + kinds);
+  return *std::move(make);
 }
 
 ControllerKind controller_kind_of(const PythonKind& kind) {
@@ -508,17 +492,7 @@ ControllerKind controller_kind_of(const PythonKind& kind) {
   made.settings = kind.settings;
   made.quantities = kind.quantities;
   made.source = kind.source;
-  if (kind.robot == "continuum")
-    made.make = ControllerKind::MakeArm(maker<ArmController, ArmContext>(kind));
-  else if (kind.robot == "snake")
-    made.make = ControllerKind::MakeSnake(maker<SnakeController, SnakeContext>(kind));
-  else if (kind.robot == "mobile")
-    made.make = ControllerKind::MakeMobile(maker<MobileController, MobileContext>(kind));
-  else if (kind.robot == "platform")
-    made.make = ControllerKind::MakePlatform(maker<MobileController, PlatformContext>(kind));
-  else
-    throw ModelError(kind.name + ": kind = \"" + kind.robot +
-                     "\": must be one of continuum, snake, mobile, platform");
+  made.make = maker_of(kind);
   return made;
 }
 

@@ -27,31 +27,15 @@ struct PyControllerReport {
   std::vector<double> own_values;
 };
 
-/// What a controller is made with, whatever its robot.
-struct PyContext {
+/// What a controller is made with: the fields of its context, the robot, the settings, and the
+/// obstacles that it asked for.
+template <class Context>
+struct PyContext : View<Context> {
+  explicit PyContext(const Context& from) : View<Context>(from, Access::Read) {}
+
   nb::object robot, settings;
-  double timestep = 0.0;
-};
-struct PyArmContext : PyContext {
-  double feed_force_limit, guide_length, guide_clearance, body_radius, bending_stiffness;
   std::optional<Obstacles> obstacles;
-  int moving_obstacles;
-  std::vector<BodySpring> springs;
-  int tendon_count;
-};
-struct PySnakeContext : PyContext {
-  double radius, feed_limit;
-  bool is_free;
-};
-struct PyMobileContext : PyContext {
-  MobileSpeedLimits limits;
-  std::optional<Obstacles> obstacles;
-  std::vector<BodyCapsule> capsules;
-};
-struct PyPlatformContext : PyContext {
-  MobileSpeedLimits limits;
-  double platform_length, platform_width, platform_height, arm_radius;
-  std::optional<Obstacles> obstacles;
+  int moving_obstacles = 0;
 };
 
 void bind_obstacles(nb::module_& module);

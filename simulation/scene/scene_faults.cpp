@@ -8,10 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "controllers/interface/arm_controller.hpp"
-#include "controllers/interface/measurement_faults.hpp"
-#include "controllers/interface/mobile_controller.hpp"
-#include "controllers/interface/snake_controller.hpp"
+#include "plugin/bind_robot.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model_error.hpp"
 
@@ -49,22 +46,6 @@ void delay_actuators(mjSpec& spec, std::span<const Fault> faults) {
                                    fault.origin, fault.name, delay->actuator));
     }
   }
-}
-
-bool measures(const RobotDescription& robot, FaultChannel channel) {
-  struct CoordinateQuery {
-    FaultChannel channel;
-    bool operator()(const ContinuumDescription& d) const {
-      return has_channel(ArmMeasurement({1, tendon_count(d)}), channel);
-    }
-    bool operator()(const SnakeDescription&) const {
-      return has_channel(SnakeMeasurement(1), channel);
-    }
-    bool operator()(const MobileDescription& d) const {
-      return has_channel(MobileMeasurement(d.mounted ? 0 : 1), channel);
-    }
-  };
-  return std::visit(CoordinateQuery{channel}, robot);
 }
 
 }  // namespace

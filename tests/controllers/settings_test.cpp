@@ -189,7 +189,7 @@ void make(const ControllerKind& kind, const Settings& settings, TestScene& scene
       Eigen::Quaterniond::FromTwoVectors(Eigen::Vector3d::UnitZ(), Eigen::Vector3d::UnitX())
           .toRotationMatrix();
   const MobileSpeedLimits speeds;
-  if (const auto* make_arm = std::get_if<ControllerKind::MakeArm>(&kind.make)) {
+  if (const auto* make_arm = std::get_if<Make<ArmContext>>(&kind.make)) {
     (*make_arm)({.robot = arm,
                  .settings = settings,
                  .timestep = kTimestep,
@@ -199,7 +199,7 @@ void make(const ControllerKind& kind, const Settings& settings, TestScene& scene
                  .body_radius = 0.01,
                  .bending_stiffness = 0.05,
                  .scene = scene});
-  } else if (const auto* make_snake = std::get_if<ControllerKind::MakeSnake>(&kind.make)) {
+  } else if (const auto* make_snake = std::get_if<Make<SnakeContext>>(&kind.make)) {
     const std::vector<double> lengths(17, 0.06);
     (*make_snake)({.link_lengths = lengths,
                    .joint_limit = 1.5,
@@ -208,7 +208,7 @@ void make(const ControllerKind& kind, const Settings& settings, TestScene& scene
                    .settings = settings,
                    .timestep = kTimestep,
                    .scene = scene});
-  } else if (const auto* make_mobile = std::get_if<ControllerKind::MakeMobile>(&kind.make)) {
+  } else if (const auto* make_mobile = std::get_if<Make<MobileContext>>(&kind.make)) {
     const MobileRobot robot(youbot());
     (*make_mobile)({.robot = robot,
                     .limits = speeds,
@@ -218,13 +218,13 @@ void make(const ControllerKind& kind, const Settings& settings, TestScene& scene
                     .scene = scene});
   } else {
     const MobileContinuum robot{.arm = arm};
-    std::get<ControllerKind::MakePlatform>(kind.make)({.robot = robot,
-                                                       .limits = speeds,
-                                                       .platform_length = 0.4,
-                                                       .platform_width = 0.3,
-                                                       .settings = settings,
-                                                       .timestep = kTimestep,
-                                                       .scene = scene});
+    std::get<Make<PlatformContext>>(kind.make)({.robot = robot,
+                                                .limits = speeds,
+                                                .platform_length = 0.4,
+                                                .platform_width = 0.3,
+                                                .settings = settings,
+                                                .timestep = kTimestep,
+                                                .scene = scene});
   }
 }
 

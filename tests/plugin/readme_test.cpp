@@ -96,9 +96,8 @@ std::string row(const Quantity& quantity) {
 
 /// Heading of the section with what all controllers of such a robot have.
 std::string common_section(const ControllerKind& kind) {
-  if (std::holds_alternative<ControllerKind::MakeArm>(kind.make))
-    return "### All controllers of arms";
-  if (std::holds_alternative<ControllerKind::MakeSnake>(kind.make)) return "### `tendril.snake`";
+  if (std::holds_alternative<Make<ArmContext>>(kind.make)) return "### All controllers of arms";
+  if (std::holds_alternative<Make<SnakeContext>>(kind.make)) return "### `tendril.snake`";
   return "### `tendril.mobile`";
 }
 
