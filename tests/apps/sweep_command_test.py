@@ -462,8 +462,7 @@ class Guarantees(SweepTest):
         self.write(seeds=16, duration=20, more='record = "all"')
         script = (
             f'mount -t tmpfs -o size=200k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet '
-            f"--no-report; "
-            "code=$?; cp -r out kept; exit $code"
+            "--no-report; code=$?; cp -r out kept; exit $code"
         )
         self.out.mkdir()
         done = subprocess.run(

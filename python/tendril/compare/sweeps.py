@@ -173,8 +173,7 @@ def compare_sweeps(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
     if unpaired:
         note = (
             f'<p class="worse">The same seed draws other values of {page.escape(", ".join(unpaired))} in the two: they '
-            f"are "
-            "no pairs.</p>"
+            "are no pairs.</p>"
         )
     table = page.table(["", *map(page.escape, pair.names)], [list(map(page.escape, row)) for row in origins], 3)
     for row in pair.success().values():

@@ -36,6 +36,14 @@ def _statistics(values: Array) -> dict[str, list[Any]]:
     return {name: value.tolist() for name, value in found.items()}
 
 
+def _ffmpeg(fps: float, file: Path) -> list[str]:
+    """The command that makes a film of pictures on its stdin."""
+    size = f"{FILM_SIZE[0]}x{FILM_SIZE[1]}"
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", f"{fps:g}", "-i", "-"]
+    codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "2", "-crf", "23"]
+    return ["ffmpeg", "-loglevel", "error", *source, *codec, str(file)]
+
+
 def _write_film(steps: Steps, file: Path) -> dict[str, list[Any]]:
     """The states before the steps as H.264, by ffmpeg. Returns statistics of some of its pictures, in [0, 1]."""
     import mujoco
@@ -48,30 +56,7 @@ def _write_film(steps: Steps, file: Path) -> dict[str, list[Any]]:
     every = max(1, len(steps.actions) // FILM_SAMPLES)
     seen: list[Array] = []
     file.parent.mkdir(parents=True, exist_ok=True)
-    command = [
-        "ffmpeg",
-        "-loglevel",
-        "error",
-        "-f",
-        "rawvideo",
-        "-pix_fmt",
-        "rgb24",
-        "-s",
-        f"{width}x{height}",
-        "-r",
-        f"{steps.fps:g}",
-        "-i",
-        "-",
-        "-c:v",
-        "libx264",
-        "-pix_fmt",
-        "yuv420p",
-        "-g",
-        "2",
-        "-crf",
-        "23",
-        str(file),
-    ]
+    command = _ffmpeg(steps.fps, file)
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     except FileNotFoundError:
@@ -114,154 +99,202 @@ def _joined(films: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
     return {name: value.tolist() for name, value in found.items()}
 
 
-def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows: list[dict[str, Any]] = []
-    parts: dict[str, list[Array]] = {}
-    films: list[dict[str, list[Any]]] = []
-    features: dict[str, dict[str, Any]] = {}
-    total, fps = 0, 0
-    with whole(out) as part:
-        for number, steps in enumerate(episodes):
-            fps, n = round(steps.fps), len(steps.actions)
-            if abs(steps.fps - fps) > 1e-6:
-                raise ModelError(f"--fps: {steps.fps:g}: must be a whole number for lerobot")
-            chunk, file = divmod(number, LEROBOT_CHUNK)
-            columns: dict[str, Array] = {
-                "observation.state": steps.states[:-1].astype(np.float32),
-                "action": steps.actions.astype(np.float32),
-                "next.reward": steps.rewards.astype(np.float32),
-                "next.done": np.arange(n) == n - 1,
-                "timestamp": (np.arange(n) / fps).astype(np.float32),
-                "frame_index": np.arange(n),
-                "episode_index": np.full(n, number),
-                "index": np.arange(total, total + n),
-                "task_index": np.zeros(n, np.int64),
-            }
-            names = column_names(steps.recording)
-            names["sensordata"] = [names["sensordata"][i] for i in observed_columns(steps.recording, steps.choice)]
-            features = {
-                name: {"dtype": str(values.dtype), "shape": [values.shape[1] if values.ndim > 1 else 1], "names": None}
-                for name, values in columns.items()
-            }
-            features["observation.state"]["names"] = [
-                label
-                for observed, values in steps.observations.items()
-                for label in names.get(observed, [f"{observed}.{i}" for i in range(values.shape[1])])
-            ]
-            table = {
-                name: pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-                if values.ndim > 1
-                else pa.array(values)
-                for name, values in columns.items()
-            }
-            target = part / f"data/chunk-{chunk:03d}/file-{file:03d}.parquet"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(pa.table(table), target)
-            row: dict[str, Any] = {
-                "episode_index": number,
-                "tasks": [title],
-                "length": n,
-                "data/chunk_index": chunk,
-                "data/file_index": file,
-                "dataset_from_index": total,
-                "dataset_to_index": total + n,
-                "meta/episodes/chunk_index": 0,
-                "meta/episodes/file_index": 0,
-            }
-            if steps.choice.video:
-                row |= {
-                    f"videos/{FILM}/{key}": value
-                    for key, value in {
-                        "chunk_index": chunk,
-                        "file_index": file,
-                        "from_timestamp": 0.0,
-                        "to_timestamp": n / fps,
-                    }.items()
-                }
-                films.append(
-                    _write_film(steps, part / VIDEO_PATH.format(video_key=FILM, chunk_index=chunk, file_index=file))
-                )
-                row |= {f"stats/{FILM}/{key}": value for key, value in films[-1].items()}
-                features[FILM] = {
-                    "dtype": "video",
-                    "shape": [FILM_SIZE[1], FILM_SIZE[0], 3],
-                    "names": ["height", "width", "channels"],
-                    "info": {
-                        "video.height": FILM_SIZE[1],
-                        "video.width": FILM_SIZE[0],
-                        "video.codec": "h264",
-                        "video.pix_fmt": "yuv420p",
-                        "video.is_depth_map": False,
-                        "video.fps": fps,
-                        "video.channels": 3,
-                        "has_audio": False,
-                    },
-                }
-            for name, values in columns.items():
-                row |= {f"stats/{name}/{key}": value for key, value in _statistics(values).items()}
-                parts.setdefault(name, []).append(values)
-            rows.append(row)
-            total += n
-        meta = part / "meta"
-        (meta / "episodes/chunk-000").mkdir(parents=True)
-        pq.write_table(pa.Table.from_pylist(rows), meta / "episodes/chunk-000/file-000.parquet")
-        # As pandas writes a table with the tasks as its index.
-        index = {
-            "index_columns": ["__index_level_0__"],
-            "pandas_version": "2.0.0",
-            "column_indexes": [
-                {
-                    "name": None,
-                    "field_name": None,
-                    "pandas_type": "unicode",
-                    "numpy_type": "object",
-                    "metadata": {"encoding": "UTF-8"},
-                }
-            ],
-            "columns": [
-                {
-                    "name": "task_index",
-                    "field_name": "task_index",
-                    "pandas_type": "int64",
-                    "numpy_type": "int64",
-                    "metadata": None,
-                },
-                {
-                    "name": None,
-                    "field_name": "__index_level_0__",
-                    "pandas_type": "unicode",
-                    "numpy_type": "object",
-                    "metadata": None,
-                },
-            ],
+#: As pandas writes a table with the tasks as its index.
+_TASK_INDEX = {
+    "index_columns": ["__index_level_0__"],
+    "pandas_version": "2.0.0",
+    "column_indexes": [
+        {
+            "name": None,
+            "field_name": None,
+            "pandas_type": "unicode",
+            "numpy_type": "object",
+            "metadata": {"encoding": "UTF-8"},
         }
-        tasks = pa.table({"task_index": pa.array([0], pa.int64()), "__index_level_0__": [title]})
-        pq.write_table(tasks.replace_schema_metadata({"pandas": json.dumps(index)}), meta / "tasks.parquet")
-        stats = {name: _statistics(np.concatenate(values)) for name, values in parts.items()}
-        if films:
-            stats[FILM] = _joined(films)
+    ],
+    "columns": [
+        {
+            "name": "task_index",
+            "field_name": "task_index",
+            "pandas_type": "int64",
+            "numpy_type": "int64",
+            "metadata": None,
+        },
+        {
+            "name": None,
+            "field_name": "__index_level_0__",
+            "pandas_type": "unicode",
+            "numpy_type": "object",
+            "metadata": None,
+        },
+    ],
+}
+
+
+def _film_feature(fps: int) -> dict[str, Any]:
+    return {
+        "dtype": "video",
+        "shape": [FILM_SIZE[1], FILM_SIZE[0], 3],
+        "names": ["height", "width", "channels"],
+        "info": {
+            "video.height": FILM_SIZE[1],
+            "video.width": FILM_SIZE[0],
+            "video.codec": "h264",
+            "video.pix_fmt": "yuv420p",
+            "video.is_depth_map": False,
+            "video.fps": fps,
+            "video.channels": 3,
+            "has_audio": False,
+        },
+    }
+
+
+def _state_names(steps: Steps) -> list[str]:
+    names = column_names(steps.recording)
+    names["sensordata"] = [names["sensordata"][i] for i in observed_columns(steps.recording, steps.choice)]
+    return [
+        label
+        for observed, values in steps.observations.items()
+        for label in names.get(observed, [f"{observed}.{i}" for i in range(values.shape[1])])
+    ]
+
+
+def _features(columns: dict[str, Array], steps: Steps) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {
+        name: {"dtype": str(values.dtype), "shape": [values.shape[1] if values.ndim > 1 else 1], "names": None}
+        for name, values in columns.items()
+    }
+    found["observation.state"]["names"] = _state_names(steps)
+    return found
+
+
+class _DataSet:
+    """The folder of a data set, episode by episode."""
+
+    def __init__(self, folder: Path, title: str) -> None:
+        self._folder, self._title = folder, title
+        self._rows: list[dict[str, Any]] = []  # of the table of episodes
+        self._parts: dict[str, list[Array]] = {}
+        self._films: list[dict[str, list[Any]]] = []
+        self._features: dict[str, dict[str, Any]] = {}
+        self._total = self._fps = 0
+
+    def add(self, steps: Steps) -> None:
+        self._fps = round(steps.fps)
+        if abs(steps.fps - self._fps) > 1e-6:
+            raise ModelError(f"--fps: {steps.fps:g}: must be a whole number for lerobot")
+        columns = self._columns(steps)
+        self._features = _features(columns, steps)
+        self._write_data(columns)
+        row = self._row(len(steps.actions))
+        if steps.choice.video:
+            row |= self._film(steps)
+        for name, values in columns.items():
+            row |= {f"stats/{name}/{key}": value for key, value in _statistics(values).items()}
+            self._parts.setdefault(name, []).append(values)
+        self._rows.append(row)
+        self._total += len(steps.actions)
+
+    def _place(self) -> tuple[int, int]:
+        """Chunk and file of the next episode."""
+        return divmod(len(self._rows), LEROBOT_CHUNK)
+
+    def _columns(self, steps: Steps) -> dict[str, Array]:
+        n, number = len(steps.actions), len(self._rows)
+        return {
+            "observation.state": steps.states[:-1].astype(np.float32),
+            "action": steps.actions.astype(np.float32),
+            "next.reward": steps.rewards.astype(np.float32),
+            "next.done": np.arange(n) == n - 1,
+            "timestamp": (np.arange(n) / self._fps).astype(np.float32),
+            "frame_index": np.arange(n),
+            "episode_index": np.full(n, number),
+            "index": np.arange(self._total, self._total + n),
+            "task_index": np.zeros(n, np.int64),
+        }
+
+    def _write_data(self, columns: dict[str, Array]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        chunk, file = self._place()
+        table = {
+            name: pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+            if values.ndim > 1
+            else pa.array(values)
+            for name, values in columns.items()
+        }
+        target = self._folder / f"data/chunk-{chunk:03d}/file-{file:03d}.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(table), target)
+
+    def _row(self, n: int) -> dict[str, Any]:
+        chunk, file = self._place()
+        return {
+            "episode_index": len(self._rows),
+            "tasks": [self._title],
+            "length": n,
+            "data/chunk_index": chunk,
+            "data/file_index": file,
+            "dataset_from_index": self._total,
+            "dataset_to_index": self._total + n,
+            "meta/episodes/chunk_index": 0,
+            "meta/episodes/file_index": 0,
+        }
+
+    def _film(self, steps: Steps) -> dict[str, Any]:
+        """Writes the film of an episode. Returns its part of the row."""
+        chunk, file = self._place()
+        target = self._folder / VIDEO_PATH.format(video_key=FILM, chunk_index=chunk, file_index=file)
+        self._films.append(_write_film(steps, target))
+        self._features[FILM] = _film_feature(self._fps)
+        place = {
+            "chunk_index": chunk,
+            "file_index": file,
+            "from_timestamp": 0.0,
+            "to_timestamp": len(steps.actions) / self._fps,
+        }
+        row: dict[str, Any] = {f"videos/{FILM}/{key}": value for key, value in place.items()}
+        return row | {f"stats/{FILM}/{key}": value for key, value in self._films[-1].items()}
+
+    def finish(self) -> str:
+        """Writes what the data set has beside its episodes. Returns its size, for people."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        meta = self._folder / "meta"
+        (meta / "episodes/chunk-000").mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(self._rows), meta / "episodes/chunk-000/file-000.parquet")
+        tasks = pa.table({"task_index": pa.array([0], pa.int64()), "__index_level_0__": [self._title]})
+        pq.write_table(tasks.replace_schema_metadata({"pandas": json.dumps(_TASK_INDEX)}), meta / "tasks.parquet")
+        stats = {name: _statistics(np.concatenate(values)) for name, values in self._parts.items()}
+        if self._films:
+            stats[FILM] = _joined(self._films)
         (meta / "stats.json").write_text(json.dumps(stats, indent=4))
-        (meta / "info.json").write_text(
-            json.dumps(
-                {
-                    "codebase_version": LEROBOT_VERSION,
-                    "robot_type": "tendril",
-                    "total_episodes": len(rows),
-                    "total_frames": total,
-                    "total_tasks": 1,
-                    "chunks_size": LEROBOT_CHUNK,
-                    "data_files_size_in_mb": 100,
-                    "video_files_size_in_mb": 500,
-                    "fps": fps,
-                    "splits": {"train": f"0:{len(rows)}"},
-                    "features": features,
-                    "video_path": VIDEO_PATH if films else None,
-                    "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
-                },
-                indent=4,
-            )
-        )
-    return f"{len(rows)} episodes, {total} frames"
+        (meta / "info.json").write_text(json.dumps(self._info(), indent=4))
+        return f"{len(self._rows)} episodes, {self._total} frames"
+
+    def _info(self) -> dict[str, Any]:
+        return {
+            "codebase_version": LEROBOT_VERSION,
+            "robot_type": "tendril",
+            "total_episodes": len(self._rows),
+            "total_frames": self._total,
+            "total_tasks": 1,
+            "chunks_size": LEROBOT_CHUNK,
+            "data_files_size_in_mb": 100,
+            "video_files_size_in_mb": 500,
+            "fps": self._fps,
+            "splits": {"train": f"0:{len(self._rows)}"},
+            "features": self._features,
+            "video_path": VIDEO_PATH if self._films else None,
+            "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
+        }
+
+
+def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
+    with whole(out) as part:
+        data = _DataSet(part, title)
+        for steps in episodes:
+            data.add(steps)
+        return data.finish()

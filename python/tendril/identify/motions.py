@@ -47,8 +47,7 @@ def check_times(data: Data, timestep: float) -> None:
             raise refuse(
                 data.origins[rows[row + 1]],
                 f"t: {apart[row]:g} s after the row before, less than the time step of {timestep:g} s: must be at "
-                f"least that, "
-                f"or --timestep less{hint}",
+                f"least that, or --timestep less{hint}",
             )
         if long > MOST_STEPS * timestep:
             raise refuse(

@@ -74,8 +74,7 @@ def text(result: Identification) -> str:
         if rows:
             lines.append(
                 f"{what}, {len(rows)} {result.fit.data.what}: rms error of points {1e3 * rms(first):.3g} mm -> "
-                f"{1e3 * rms(then):.3g} mm, "
-                f"largest {1e3 * first.max():.3g} -> {1e3 * then.max():.3g} mm"
+                f"{1e3 * rms(then):.3g} mm, largest {1e3 * first.max():.3g} -> {1e3 * then.max():.3g} mm"
             )
     least = min(result.costs)
     if len(result.costs) > 1:

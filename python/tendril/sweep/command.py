@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shlex
@@ -12,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, make_parser
+from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, Parser, make_parser
 from tendril._errors import ModelError
 from tendril._program import find_program
 from tendril._toml import read_toml
@@ -108,7 +109,50 @@ def _notes(data: Dataset | Scorecard) -> None:
         print(f"tendril: {run['id']}: {run['error']}", file=sys.stderr)
 
 
-def _sweep(words: Sequence[str]) -> int:
+class Progress:
+    """One line on a terminal, nothing elsewhere."""
+
+    def __init__(self, stream: IO[str] = sys.stderr, name: str = "") -> None:
+        self._stream = stream
+        self._name = f"{name}: " if name else ""
+        self._shown = stream.isatty()
+        self._begin = time.monotonic()
+        self._first: int | None = None
+        self._last = 0.0
+
+    def __call__(self, done: int, planned: int, failed: int) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = done
+        if not self._shown or (now - self._last < 0.1 and done < planned):
+            return
+        self._last = now
+        ran = done - self._first
+        left = f", {(planned - done) * (now - self._begin) / ran:.0f} s left" if ran and done < planned else ""
+        self._stream.write(f"\r\033[K{self._name}{done} of {planned} runs, {failed} not passed{left}")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r\033[K")
+            self._stream.flush()
+
+
+class ProgressOf:
+    """The line of the sweep that runs, one sweep after the other."""
+
+    def __init__(self, with_names: bool) -> None:
+        self._with_names, self._shown = with_names, Progress()
+
+    def start(self, plan: SweepPlan) -> Progress:
+        self._shown = Progress(name=plan.name if self._with_names else "")
+        return self._shown
+
+    def clear(self) -> None:
+        self._shown.clear()
+
+
+def _sweep_parser() -> Parser:
     parser = make_parser("sweep", SWEEP, EPILOG)
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="experiments, or files with [sweep]")
     parser.add_argument("--out", type=Path, help="folder of the results [out/<name>-sweep]")
@@ -120,6 +164,19 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument(
         "--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins"
     )
+    _add_overrides(parser)
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="of a suite, these experiments")
+    parser.add_argument("--retry-failed", action="store_true", help="run again what crashed or timed out")
+    parser.add_argument("--verify", default="0", metavar="P", help="run this part again and compare all numbers")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be run, write nothing")
+    parser.add_argument("--no-report", action="store_true", help="do not write report.html")
+    parser.add_argument("--json", action="store_true", help="print summary.json")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no results")
+    return parser
+
+
+def _add_overrides(parser: Parser) -> None:
+    """What is said instead of the file."""
     parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
     parser.add_argument(
@@ -143,15 +200,10 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument(
         "--plugin", default="", metavar="FILE", help="library with controllers, of variants that name none"
     )
-    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="of a suite, these experiments")
-    parser.add_argument("--retry-failed", action="store_true", help="run again what crashed or timed out")
-    parser.add_argument("--verify", default="0", metavar="P", help="run this part again and compare all numbers")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be run, write nothing")
-    parser.add_argument("--no-report", action="store_true", help="do not write report.html")
-    parser.add_argument("--json", action="store_true", help="print summary.json")
-    parser.add_argument("--quiet", action="store_true", help="no progress, no results")
-    options = parser.parse_args(words)
-    given = CommandLineOverrides(
+
+
+def _overrides(options: argparse.Namespace) -> CommandLineOverrides:
+    return CommandLineOverrides(
         _number("--seeds", 1, 10_000_000, options.seeds),
         tuple(options.set),
         options.python,
@@ -159,7 +211,10 @@ def _sweep(words: Sequence[str]) -> int:
         tuple(options.controller),
         tuple(options.variant),
     )
-    run = Options(
+
+
+def _run_options(options: argparse.Namespace) -> Options:
+    return Options(
         _number("--jobs", 1, 10_000, options.jobs) or 0,
         options.engine,
         options.address,
@@ -167,7 +222,11 @@ def _sweep(words: Sequence[str]) -> int:
         options.retry_failed,
         _part(options.verify),
     )
-    program = find_program()
+
+
+def _sweep(words: Sequence[str]) -> int:
+    options = _sweep_parser().parse_args(words)
+    given, run, program = _overrides(options), _run_options(options), find_program()
     several = len(options.files) > 1 or is_suite(options.files[0])
     if options.only and not several:
         raise ModelError("--only: needs a suite")
@@ -178,37 +237,34 @@ def _sweep(words: Sequence[str]) -> int:
     )
     name = suite_name(options.files) if several else plans[0].name
     folder = options.out or default_folder(name)
-    for plan in plans:
-        if (
-            len(plan.seeds) > 1
-            and not read_toml(Path(plan.experiment)).keys() & {"vary", "family"}
-            and not options.quiet
-        ):
-            print(
-                f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says "
-                f"nothing "
-                "about others",
-                file=sys.stderr,
-            )
+    if not options.quiet:
+        _warn_of_equal_seeds(plans)
     if options.dry_run:
         for plan in plans:
             _tell_plan(plan, folder / plan.name if several else folder, run.shard)
         return 0
-    progress: list[Progress] = []
+    progress = ProgressOf(several)
+    options_of = (lambda plan: run) if options.quiet else (lambda plan: replace(run, on_progress=progress.start(plan)))
+    if several:
+        result = run_suite(name, plans, folder, program, options_of)
+    else:
+        result = run_sweep(plans[0], folder, program, options_of(plans[0]))
+    progress.clear()
+    return _tell_result(result, folder, run, options)
 
-    def of_plan(plan: SweepPlan) -> Options:
-        if options.quiet:
-            return run
-        progress[:] = [Progress(name=plan.name if several else "")]
-        return replace(run, on_progress=progress[0])
 
-    result = (
-        run_suite(name, plans, folder, program, of_plan)
-        if several
-        else run_sweep(plans[0], folder, program, of_plan(plans[0]))
-    )
-    for shown in progress:
-        shown.clear()
+def _warn_of_equal_seeds(plans: Sequence[SweepPlan]) -> None:
+    for plan in plans:
+        if len(plan.seeds) > 1 and not read_toml(Path(plan.experiment)).keys() & {"vary", "family"}:
+            print(
+                f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says "
+                "nothing about others",
+                file=sys.stderr,
+            )
+
+
+def _tell_result(result: SweepResult, folder: Path, run: Options, options: argparse.Namespace) -> int:
+    """Writes and prints what was found. Returns the exit code."""
     for notice in result.notices:
         print(f"tendril: notice: {notice}", file=sys.stderr)
     if result.interrupted:
@@ -332,32 +388,3 @@ def main(words: Sequence[str]) -> int:
     if words and words[0] in _COMMANDS:
         return _COMMANDS[words[0]](words[1:])
     return _sweep(words)
-
-
-class Progress:
-    """One line on a terminal, nothing elsewhere."""
-
-    def __init__(self, stream: IO[str] = sys.stderr, name: str = "") -> None:
-        self._stream = stream
-        self._name = f"{name}: " if name else ""
-        self._shown = stream.isatty()
-        self._begin = time.monotonic()
-        self._first: int | None = None
-        self._last = 0.0
-
-    def __call__(self, done: int, planned: int, failed: int) -> None:
-        now = time.monotonic()
-        if self._first is None:
-            self._first = done
-        if not self._shown or (now - self._last < 0.1 and done < planned):
-            return
-        self._last = now
-        ran = done - self._first
-        left = f", {(planned - done) * (now - self._begin) / ran:.0f} s left" if ran and done < planned else ""
-        self._stream.write(f"\r\033[K{self._name}{done} of {planned} runs, {failed} not passed{left}")
-        self._stream.flush()
-
-    def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r\033[K")
-            self._stream.flush()
