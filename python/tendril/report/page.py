@@ -38,7 +38,7 @@ def number(value: float | None, factor: float = 1.0, digits: int = 4) -> str:
     return f"{value * factor:.{digits}g}"
 
 
-def digits(value: float) -> str:
+def _three_digits(value: float) -> str:
     """Three significant digits, without an exponent where people do not expect one."""
     return f"{value:.0f}" if 1000.0 <= abs(value) < 1e9 else f"{value:.3g}"
 
@@ -53,10 +53,10 @@ def quantity(value: Any, unit: str = "") -> str:
     if unit in PREFIXED and 0.0 < size < 0.1:
         if size < 1e-9:
             return f"{'> -' if value < 0.0 else '< '}1e-9\u00a0{unit}".replace(" ", "\u00a0")
-        return f"{1e6 * value:.3f}\u00a0µ{unit}" if size < 1e-6 else f"{digits(1e3 * value)}\u00a0m{unit}"
+        return f"{1e6 * value:.3f}\u00a0µ{unit}" if size < 1e-6 else f"{_three_digits(1e3 * value)}\u00a0m{unit}"
     if unit == "us":
-        return f"{digits(value / 1e3)}\u00a0ms" if size >= 1e4 else f"{digits(value)}\u00a0µs"
-    return f"{digits(value)}\u00a0{unit}" if unit else digits(value)
+        return f"{_three_digits(value / 1e3)}\u00a0ms" if size >= 1e4 else f"{_three_digits(value)}\u00a0µs"
+    return f"{_three_digits(value)}\u00a0{unit}" if unit else _three_digits(value)
 
 
 def end(value: float | None, factor: float = 1.0) -> str:
