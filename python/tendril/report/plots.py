@@ -268,8 +268,8 @@ def line_plot(
         at, heights = thinned(x, known)
         parts.append(path(across(at), up(heights), v, steps))
     for limit in limits:
-        ends, y = [float(across(end)) for end in (limit.first, limit.last)], float(up(limit.value))
-        parts.append(line(ends[0], y, ends[1], y, "limit end" if limit.at_end else "limit"))
+        (first, last), height = (float(across(end)) for end in (limit.first, limit.last)), float(up(limit.value))
+        parts.append(line(first, height, last, height, "limit end" if limit.at_end else "limit"))
     keys: list[Key] = [(partial(legend_line, variant=v), name) for v, (name, _) in enumerate(series)]
     if not wide and len(series) == 1 and not limits:
         keys = []
@@ -277,8 +277,8 @@ def line_plot(
     keys += [(partial(limit_line, at_end=at_end), name) for name, at_end in kinds]
     if wide:
         return svg(width, bottom + 42, [*parts, *legend_column(keys, right + 20, 30)], label)
-    legend, height = legend_rows(keys, left, right, bottom + 50)
-    return svg(width, height, [*parts, *legend], label)
+    legend, end = legend_rows(keys, left, right, bottom + 50)
+    return svg(width, end, [*parts, *legend], label)
 
 
 def legend_column(keys: Sequence[Key], x: float, y: float) -> list[str]:

@@ -248,7 +248,7 @@ def run_rows(summary: Summary, recording: Recording | None) -> list[tuple[str, A
 
 
 def time_rows(summary: Summary) -> list[tuple[str, Any]]:
-    times = summary.get("step_time_us", summary.get("step_time", {}))
+    times = summary.get("step_time_us") or summary.get("step_time") or {}
     return [
         (
             "simulated",
@@ -327,7 +327,9 @@ def read_summary(folder: Path) -> Summary:
 
 def read_recording(folder: Path, summary: Summary) -> tuple[Recording | None, list[Plot], list[str]]:
     """Recording, its plots, and what is to be said beside them; writes the playback too."""
-    recording, plots, problems = None, [], []
+    recording: Recording | None = None
+    plots: list[Plot] = []
+    problems: list[str] = []
     try:
         recording = Recording(folder / "rollout.h5")
         if recording.rows:
