@@ -59,7 +59,7 @@ class Scale:
         if self.log:
             inside = log_ticks(10.0**self._low, 10.0**self._high)
             return [tick for tick in inside if self._low <= math.log10(tick) <= self._high]
-        places = abs(self.end - self.begin) / (70 if self.end > self.begin else 25)  # room for a number
+        places = abs(self.end - self.begin) / (50 if self.end > self.begin else 25)  # room for a number
         raw = (self._high - self._low) / min(7.0, max(4.0, places))
         size = 10.0 ** math.floor(math.log10(raw))
         step = next(size * m for m in (1, 2, 5, 10) if size * m >= raw)
