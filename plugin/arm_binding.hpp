@@ -7,6 +7,7 @@
 #include "plugin/arm_contacts.hpp"
 #include "plugin/model_scene.hpp"
 #include "plugin/robot_binding.hpp"
+#include "tendril/model/continuum/tendon_statics.hpp"
 
 namespace tendril {
 
@@ -18,7 +19,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
 
   using Interface = ArmController;
   [[nodiscard]] static RobotSizes sizes(const ContinuumDescription& arm) {
-    return {arm.kinematics().coordinate_count(), static_cast<int>(arm.tendons.size())};
+    return {arm.kinematics().coordinate_count(), tendon_count(arm)};
   }
   [[nodiscard]] static int coordinate_count(const ContinuumDescription& arm) {
     return sizes(arm).n;
