@@ -99,8 +99,8 @@ function(tendril_library name)
 endfunction()
 
 # tendril_tier(<unit|integration|scene|slow> [SERIAL] [LABELS ...] TESTS ...)
-# Puts tests into a tier, which is a label of ctest, and limits their time (docs/testing.md): `scripts/test` runs all but
-# the slow ones. The limits end what hangs; they are far above what a test takes, also on a busy machine.
+# Puts tests into a tier, which is a label of ctest, and limits their time (docs/testing.md): `scripts/test` runs all
+# but the slow ones. The limits end what hangs; they are far above what a test takes, also on a busy machine.
 # SERIAL: measures time, so nothing runs beside it.
 set(tendril_tier_timeout_unit 300)
 set(tendril_tier_timeout_integration 900)
@@ -115,7 +115,8 @@ function(tendril_tier tier)
   if(TENDRIL_SANITIZE)
     math(EXPR timeout "3 * ${timeout}")
   endif()
-  set_tests_properties(${ARG_TESTS} PROPERTIES LABELS "${tier};${ARG_LABELS}" TIMEOUT ${timeout} RUN_SERIAL ${ARG_SERIAL})
+  set_tests_properties(${ARG_TESTS} PROPERTIES
+    LABELS "${tier};${ARG_LABELS}" TIMEOUT ${timeout} RUN_SERIAL ${ARG_SERIAL})
 endfunction()
 
 # Tested code is optimized; the tests themselves are not, to shorten compilation.
