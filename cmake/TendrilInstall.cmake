@@ -25,8 +25,8 @@ include(CMakePackageConfigHelpers)
 set(tendril_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tendril)
 
 # tendril_install_libraries(<component> <header root> <library>...)
-# Headers keep their path relative to the source root under <header root>: those outside the folder tendril/ are installed
-# below include/tendril, so that the project has one include folder in a prefix.
+# Headers keep their path relative to the source root under <header root>: those outside the folder tendril/ are
+# installed below include/tendril, so that the project has one include folder in a prefix.
 function(tendril_install_libraries component header_root)
   install(TARGETS ${ARGN} EXPORT tendril_${component}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -70,8 +70,9 @@ install(FILES
   ${PROJECT_BINARY_DIR}/cmake/tendrilConfig.cmake ${PROJECT_BINARY_DIR}/cmake/tendrilConfigVersion.cmake
   DESTINATION ${tendril_cmake_dir})
 
-# MuJoCo of the source tree's .venv is installed with the program, which then does not need the tree; another one is found at
-# its build-time path. (A program that loads libtendril.so has already loaded the engine and does not use the path.)
+# MuJoCo of the source tree's .venv is installed with the program, which then does not need the tree; another one is
+# found at its build-time path. (A program that loads libtendril.so has already loaded the engine and does not use the
+# path.)
 cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${MuJoCo_LIBRARY}" NORMALIZE mujoco_is_of_tree)
 foreach(target tendril tendril_plugin)
   if(TARGET ${target} AND NOT mujoco_is_of_tree)

@@ -42,8 +42,8 @@ void add_plugin_library(const std::filesystem::path& file);
 /// Throws ModelError, also for a TENDRIL_PLUGIN that does not exist.
 void load_engine();
 
-/// Returns the messages about the added libraries since the last call, one line each: a library that
-/// registers nothing.
+/// Returns the messages about the added libraries since the last call, one line each: a library
+/// that registers nothing.
 [[nodiscard]] std::vector<std::string> take_plugin_notices();
 
 /// Returns the name of an object of the model; empty if it has none.
@@ -55,7 +55,8 @@ void load_engine();
 /// Calls mj_makeData. Throws ModelError if a plugin fails, std::runtime_error if memory does.
 [[nodiscard]] DataPtr make_data(const mjModel& model);
 
-/// Returns the engine's message on one line, without its internal prefixes and without repeated lines.
+/// Returns the engine's message on one line, without its internal prefixes and without repeated
+/// lines.
 [[nodiscard]] std::string one_line(const std::string& text);
 
 }  // namespace tendril::simulation

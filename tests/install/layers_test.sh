@@ -14,7 +14,7 @@ wrong=0
 allowed='
 tendril                : none
 tendril/kinematics     : tendril
-tendril/contact        : tendril
+tendril/contact        : tendril tendril/geometry
 tendril/ik             : tendril tendril/kinematics
 tendril/geometry       : tendril tendril/kinematics
 tendril/path           : tendril tendril/kinematics
