@@ -68,7 +68,7 @@ TEST_CASE("plan monitor: a plan has failed when a condition has lasted for its t
   lasts(off_course.time_to_failure(PlanStage::Feed, 0.07, PlanFailure::OffCourse), 1.0);
   Watched missing;
   lasts(missing.time_to_failure(PlanStage::Feed, 0.04, PlanFailure::ContactMissing, 1), 3.0);
-  Watched stalled({{"stall_timeout", "2"}});
+  Watched stalled(Settings::Texts{{"stall_timeout", "2"}});
   lasts(stalled.time_to_failure(PlanStage::Correct, 0.02, PlanFailure::Time), 2.0);
   Watched pressed;
   pressed.measurement.contacts.push_back({.force = 40.0});
@@ -95,7 +95,7 @@ TEST_CASE("plan monitor: nothing fails while the arm settles or withdraws", "[co
 }
 
 TEST_CASE("plan monitor: a tip that makes progress has three times as long", "[controllers]") {
-  Watched watched({{"stall_timeout", "2"}});
+  Watched watched(Settings::Texts{{"stall_timeout", "2"}});
   double error = 0.05, time = 0.0;
   while (watched.step(PlanStage::Correct, error) == PlanFailure::None && time < 60.0) {
     time += kTimestep;
