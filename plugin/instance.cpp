@@ -9,6 +9,7 @@
 #include "plugin/robot_cache.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril {
 namespace {
@@ -140,7 +141,8 @@ std::string sensor_quantity(const mjModel* m, int instance, int sensor) {
   return std::string(text);
 }
 
-/// Position of a sensor's numbers among the values: first index and count.
+/// Position of a sensor's numbers among the values: first index and count. Models of earlier
+/// recordings have sensors with old names.
 std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sensor,
                                          const ControllerKind& kind,
                                          const RobotDescription& robot) {
@@ -149,7 +151,8 @@ std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sen
   std::string known;
   for (const Quantity& quantity : all_quantities(kind)) {
     const int width = width_of(quantity, robot);
-    if (name == quantity.name) return {index, width};
+    const auto is_this = [&](std::string_view now) { return now == quantity.name; };
+    if (is_this(name) || !present_name(name, is_this).empty()) return {index, width};
     index += static_cast<std::size_t>(width);
     known += (known.empty() ? "" : ", ") + std::string(quantity.name);
   }
