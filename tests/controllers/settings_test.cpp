@@ -15,6 +15,7 @@
 #include "tests/rod/elastic_cases.hpp"
 
 using namespace tendril;
+using tendril::test::TestScene;
 
 namespace {
 
