@@ -140,12 +140,17 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
       {"margin without avoidance",
        {{"obstacle_margin", "0.1"}},
        "obstacle_margin: needs ground_path"},
-      {"no scene", {{"avoidance", "true"}, {"goals", "1 1"}}, "avoidance: needs the obstacles"},
   }));
   DYNAMIC_SECTION(c.name) {
     CHECK_THROWS_WITH(make(c.settings), Catch::StartsWith(c.start));
     CHECK_THROWS_AS(make(c.settings), ModelError);
   }
+}
+
+TEST_CASE("gait controller: a scene with nothing in it has no obstacles", "[controllers]") {
+  CHECK_NOTHROW(make({{"avoidance", "true"}, {"goals", "1 1"}, {"gait", "serpenoid"}}));
+  CHECK_THROWS_WITH(make({{"avoidance", "true"}, {"gait", "serpenoid"}}),
+                    Catch::StartsWith("avoidance: needs a target"));
 }
 
 TEST_CASE("gait controller: an update allocates nothing, is pure and gives the same bits",
