@@ -28,7 +28,7 @@ ContinuumDescription arm(const std::string& end) {
       "arm.toml");
 }
 
-std::set<std::string> names_of(const mjModel& m, mjtObj type, int count) {
+std::set<std::string> names_of(const mjModel& m, mjtObj type, mjtSize count) {
   std::set<std::string> names;
   for (int i = 0; i < count; ++i) names.insert(mj_id2name(&m, type, i));
   return names;
