@@ -7,6 +7,7 @@
 #include <optional>
 #include <regex>
 #include <utility>
+#include <variant>
 
 #include "plugin/controller_plugin.hpp"
 #include "simulation/engine/engine_log.hpp"
@@ -88,8 +89,11 @@ class SceneLoader {
       scene_.source_files = std::move(files.texts);
       models_ = std::move(files.models);
     }
-    for (const ModelFile& model : models_)
+    for (ModelFile& model : models_) {
       if (auto robot = model.robot()) robots_.push_back(std::move(*robot));
+      const bool is_mobile = std::holds_alternative<MobileDescription>(model.model);
+      if (is_mobile && model.arm() != nullptr) robots_.emplace_back(*model.arm());
+    }
     if (is_lone()) return;
     if (robots_.empty()) refuse_robot_settings(settings_, name_);
     refuse_devices(file_);
@@ -158,7 +162,7 @@ class SceneLoader {
   std::span<const Setting> settings_;
   std::span<const Fault> faults_;
   std::vector<ModelFile> models_;
-  std::vector<RobotDescription> robots_;
+  std::vector<RobotDescription> robots_;  // of the files, and the arms on platforms
   VirtualFiles files_;
   Scene scene_;
 };
