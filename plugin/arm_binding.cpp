@@ -79,7 +79,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
-      target_mocap_(scene.target_mocap()),
+      target_mocap_(-1),
       obstacles_(scene.release_obstacles()),
       memory_(description, *controller_) {
   const mjModel* m = context.model;
@@ -108,6 +108,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   state_ = mechanics_.make_state();
   measurement_.fundamental_mode_damping =
       fundamental_mode(m, base_body_, joints_, mechanics_, actuators_).damping;
+  target_mocap_ = scene.target_mocap();
   if (controller_->senses_contacts())
     contacts_.emplace(m, mechanics_, joints_, base_body_, memory_.link_force.size());
 }

@@ -37,7 +37,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tail_site_(context.require(mjOBJ_SITE, names::kTail)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
-      target_mocap_(scene.target_mocap()),
+      target_mocap_(-1),
       joint_limit_(snake.joint_limit),
       is_free_(snake.base == SnakeBase::Free),
       gravity_(compensated_gravity(context.model, true)),
@@ -47,6 +47,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
     joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
   if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
   states_.resize(joints_.size());
+  target_mocap_ = scene.target_mocap();
 }
 
 bool SnakeBinding::measure(const mjModel* m, const mjData* d,
@@ -173,7 +174,7 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
       tip_site_(context.require(mjOBJ_SITE, description.mounted
                                                 ? std::string(names::kArm) + "_" + names::kTip
                                                 : std::string(names::kTip))),
-      target_mocap_(scene.target_mocap()),
+      target_mocap_(-1),
       obstacles_(scene.release_obstacles()),
       velocity_feed_forward_(context.settings.flag("velocity_feed_forward")),
       gravity_(compensated_gravity(context.model, context.settings.flag("gravity_compensation"))) {
@@ -184,6 +185,7 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
   for (int j = 1; j <= joints; ++j)
     joints_.push_back(bind_joint(context, names::arm_joint(j), actuators_));
   states_.resize(joints_.size());
+  target_mocap_ = scene.target_mocap();
 }
 
 bool MobileBinding::measure(const mjModel* m, const mjData* d,

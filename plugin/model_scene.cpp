@@ -56,8 +56,13 @@ void ModelScene::note(const Solid& solid) {
 
 void ModelScene::measure_target(const char* setting) {
   note(Subject::Target, setting);
-  const SceneName target = name(setting, Type::BodyName);
-  if (!target.text.empty()) target_mocap_ = model_->body_mocapid[scene_mocap_body(model_, target)];
+  if (!name(setting, Type::BodyName).text.empty()) target_setting_ = setting;
+}
+
+int ModelScene::target_mocap() const {
+  if (target_setting_.empty()) return standing_mocap_;
+  const SceneName target = name(target_setting_.c_str(), Type::BodyName);
+  return model_->body_mocapid[scene_mocap_body(model_, target)];
 }
 
 Vector3d ModelScene::standing_target(const char* setting) {
@@ -65,7 +70,7 @@ Vector3d ModelScene::standing_target(const char* setting) {
   const SceneName target = name(setting, Type::BodyName);
   const Vector3d position = tendril::standing_target(model_, target);
   const int body = mj_name2id(model_, mjOBJ_BODY, std::string(target.text).c_str());
-  if (body >= 0) target_mocap_ = model_->body_mocapid[body];
+  if (body >= 0) standing_mocap_ = model_->body_mocapid[body];
   note(position);
   return position;
 }

@@ -53,8 +53,9 @@ class ModelScene final : public SceneQuery {
   /// Returns whether the answers are the same.
   [[nodiscard]] bool answers_as(const SceneRecord& other);
 
-  /// Index of the mocap body that is the target; -1: none was asked for.
-  [[nodiscard]] int target_mocap() const noexcept { return target_mocap_; }
+  /// Index of the mocap body that is the target; -1: none was asked for. Throws ModelError if it
+  /// is no mocap body: after what is wrong with the controller and its robot.
+  [[nodiscard]] int target_mocap() const;
   /// The measured obstacles, if they were asked for; they are no longer here then.
   [[nodiscard]] std::optional<SceneObstacles> release_obstacles() noexcept;
 
@@ -70,7 +71,8 @@ class ModelScene final : public SceneQuery {
   int base_body_;
   double body_radius_;
   SceneRecord record_;
-  int target_mocap_ = -1;
+  std::string target_setting_;  // empty: it is not asked for
+  int standing_mocap_ = -1;     // of a standing target that is a mocap body
   std::optional<SceneObstacles> obstacles_;
 };
 

@@ -42,7 +42,7 @@ class MobileReachController final : public MobileController {
       {"ik_status", "", "MobileStatus of the last solution, as a number"},
       {"targets_reached", "", "targets at which the tool has come to rest"},
       {"settled_error", "m",
-       "largest tip error over all targets_reached, each from `settle_time` after it until the "
+       "largest tip error over all arrivals, each from `settle_time` after it until the "
        "target "
        "moves again"},
       {"settled_angle", "rad", "the same for the angle"},

@@ -578,8 +578,8 @@ TEST_CASE("commands: a controller is refused where the actuators cannot do what 
   const std::string snake = "kind = \"snake\"\njoints = 4\nlink_length = 0.06\n";
   CHECK_THAT(
       refusal(snake + "joint_command = \"torque\"\n[controller]\nplugin = \"tendril.snake\"\n"),
-      Contains("robot: joint_command = \"torque\": must be \"angle\": tendril.snake commands set "
-               "points"));
+      Contains("robot: joint_command = \"torque\": must be \"angle\": tendril.snake commands "
+               "setpoints"));
   CHECK_THAT(refusal(snake + "[controller]\nplugin = \"test.torques\"\n"),
              Contains("robot: joint_command = \"angle\": must be \"torque\": test.torques commands "
                       "torques"));
