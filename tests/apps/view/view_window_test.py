@@ -219,7 +219,7 @@ class Window(unittest.TestCase):
         """The columns of a recording by name, as numbers."""
         table = self.folder / "table.csv"
         done = subprocess.run(
-            [PROGRAM, "rollout", "export", str(recording), str(table)], capture_output=True, text=True
+            [PROGRAM, "export", str(recording), "--to", "csv", "-o", str(table)], capture_output=True, text=True
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         names, *rows = [line.split(",") for line in table.read_text().splitlines()]
