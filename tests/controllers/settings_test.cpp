@@ -243,7 +243,7 @@ TEST_CASE("settings: every row of every controller is read", "[controllers]") {
     for (const Texts& texts : configurations(kind)) {
       const Settings settings(kind.settings, texts);
       if (kind.name == "tendril.contact_plan" && settings.has("target"))
-        REQUIRE_THROWS_WITH(make(kind, settings, scene), Catch::Contains("no path found"));
+        REQUIRE_THROWS_WITH(make(kind, settings, scene), Catch::StartsWith("target"));
       else
         REQUIRE_NOTHROW(make(kind, settings, scene));
       reads.insert(settings.reads().begin(), settings.reads().end());
