@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "rendering/image.hpp"
-#include "simulation/files/part_file.hpp"
 #include "rendering/process.hpp"
+#include "simulation/files/part_file.hpp"
 
 namespace tendril::simulation {
 

@@ -57,6 +57,13 @@ std::string last_line(std::string text) {
   return text.erase(0, text.rfind('\n') + 1);
 }
 
+/// The package that Python did not find, by its last line; empty: it says something else.
+std::string missing_package(std::string_view reason) {
+  constexpr std::string_view kStart = "ModuleNotFoundError: No module named '";
+  if (!reason.starts_with(kStart) || !reason.ends_with('\'')) return {};
+  return std::string(reason.substr(kStart.size(), reason.size() - kStart.size() - 1));
+}
+
 }  // namespace
 
 fs::path find_python() {
@@ -107,6 +114,10 @@ std::optional<std::string> run_module(const std::string& module,
     static_cast<void>(process.write(input));  // a module that does not read it reports why
     if (process.wait() == 0) return std::nullopt;
     const std::string reason = last_line(process.messages());
+    if (const std::string package = missing_package(reason); !package.empty()) {
+      return fmt::format("{}: {} is missing: install it with scripts/setup or pip install {}",
+                         python, package, package);
+    }
     return fmt::format("{} failed: {}", python, reason.empty() ? "it gave no reason" : reason);
   } catch (const std::system_error& error) {
     return fmt::format(

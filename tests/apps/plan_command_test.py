@@ -348,7 +348,7 @@ class PlanCommand(PlanTest):
 
     def test_without_python_or_matplotlib_one_line_says_what_is_missing(self):
         bare = self.folder / "bare_python"
-        bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+        bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
         bare.chmod(0o755)
         for python, desired in (
             (self.folder / "no_python", "TENDRIL_PYTHON"),

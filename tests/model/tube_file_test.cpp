@@ -1,5 +1,3 @@
-#include "tendril/model/tube/description.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tendril/model/tube/description.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
 #include "tests/model/compiled_model.hpp"

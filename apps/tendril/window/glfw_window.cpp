@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "rendering/image.hpp"
 #include "rendering/driver_options.hpp"
+#include "rendering/image.hpp"
 
 namespace tendril {
 namespace {

@@ -203,7 +203,7 @@ def engine() -> Any:
     """MuJoCo with the plugin, also in a build tree of the program."""
     import mujoco
 
-    if not Path(__file__).with_name("libtendril.so").exists():
+    if not (Path(__file__).parents[1] / "libtendril.so").exists():
         library = os.environ.get("TENDRIL_PLUGIN", "")
         if not Path(library).is_file():
             raise ModelError("libtendril.so: not found: set TENDRIL_PLUGIN to the file")

@@ -151,10 +151,10 @@ class Statics:
 
     def _step(self, tangent: Array, residual: Array) -> Array:
         try:
-            return np.linalg.solve(tangent, -residual)
+            return np.asarray(np.linalg.solve(tangent, -residual), dtype=np.float64)
         except np.linalg.LinAlgError:  # what a saturated actuator held is free: as if it were not saturated
             servos = self.arms.T @ (self.model.actuator_biasprm[:, 1, None] * self.arms)
-            return np.linalg.lstsq(tangent + servos, -residual)[0]
+            return np.asarray(np.linalg.lstsq(tangent + servos, -residual)[0], dtype=np.float64)
 
     def solve(
         self,

@@ -244,7 +244,10 @@ def _sweep(words: Sequence[str]) -> int:
             _tell_plan(plan, folder / plan.name if several else folder, run.shard)
         return 0
     progress = ProgressOf(several)
-    options_of = (lambda plan: run) if options.quiet else (lambda plan: replace(run, on_progress=progress.start(plan)))
+
+    def options_of(plan: SweepPlan) -> Options:
+        return run if options.quiet else replace(run, on_progress=progress.start(plan))
+
     if several:
         result = run_suite(name, plans, folder, program, options_of)
     else:
