@@ -72,10 +72,10 @@ function(tendril_precompiled name set)
   target_precompile_headers(${name} REUSE_FROM ${owner})
 endfunction()
 
-# Code that reads and writes files is small, and compiled faster than with -O3. Programs and the Python package have the
-# same options, so that one build takes the other's objects from the compiler cache. At -Os g++ 12 reports false uses of
-# uninitialized memory.
-set(tendril_cold_options $<$<CONFIG:Release>:-Os> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+# Code that reads and writes files is compiled faster than with -O3; in the Python package it is to be small. At -O1
+# g++ 12 reports false uses of uninitialized memory.
+set(tendril_cold_options
+  $<$<CONFIG:Release>:$<IF:$<BOOL:${TENDRIL_BUILD_PYTHON}>,-Os,-O1>> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 
 # tendril_library(<name> [COLD] SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
 # A static, position-independent library tendril_<name> with the alias tendril::<name>.
