@@ -115,8 +115,9 @@ std::optional<std::string> run_module(const std::string& module,
     if (process.wait() == 0) return std::nullopt;
     const std::string reason = last_line(process.messages());
     if (const std::string package = missing_package(reason); !package.empty()) {
-      return fmt::format("{}: {} is missing: install it with scripts/setup or pip install {}",
-                         python, package, package);
+      return fmt::format(
+          "{}: {} is missing: install numpy and h5py with scripts/setup or pip install numpy h5py",
+          python, package);
     }
     return fmt::format("{} failed: {}", python, reason.empty() ? "it gave no reason" : reason);
   } catch (const std::system_error& error) {

@@ -2,9 +2,9 @@
 """Lets single allocations of `tendril run` fail, spread over all of a run, those of the engine too.
 
 The program must end with exit code 4 (or 2, where the engine blames the file) and say so in its last
-line on stderr, or go on. The engine and HDF5 do not test all that malloc returns: at most a third of
-the failures may crash in them, which is then a crash and not the message of another error. What
-happens before `main`, in constructors of libraries, is left out.
+line on stderr, or go on. The engine and HDF5 do not test all that malloc returns: a failure may crash in
+them, which is then a crash and not the message of another error. At least a quarter of the failures
+must end with a message. What happens before `main`, in constructors of libraries, is left out.
 
 usage: memory_test.py PROGRAM
 """
@@ -113,11 +113,10 @@ def main():
             if done.returncode not in (2, 4) or not lines or not lines[-1].startswith("tendril: "):
                 problems += 1
                 print(f"allocation {at} of {count}: exit code {done.returncode}: {done.stderr.strip()[:300]}")
-        if failed < INJECTIONS // 4:
-            print(f"only {failed} of {INJECTIONS} failures had an effect")
-            problems += 1
-        if crashed > INJECTIONS // 3:
-            print(f"{crashed} of {INJECTIONS} failures crashed in a library")
+        if failed - crashed < INJECTIONS // 4:
+            print(
+                f"only {failed - crashed} of {INJECTIONS} failures ended with a message, {crashed} crashed in a library"
+            )
             problems += 1
     print("holds" if problems == 0 else f"{problems} problems")
     return 0 if problems == 0 else 1
