@@ -57,10 +57,10 @@ std::string text_of(const fs::path& file) {
 
 void plan(const char* file) {
   const std::string toml = text_of(file);
-  if (simulation::is_path_plan(toml))
-    (void)simulation::solve_path_plan(simulation::parse_path_plan(toml, file));
+  if (is_path_plan(toml))
+    (void)solve_path_plan(parse_path_plan(toml, file));
   else
-    (void)simulation::solve_plan(simulation::parse_plan(toml, file));
+    (void)solve_plan(parse_plan(toml, file));
 }
 
 /// Resident memory of the process [MiB].

@@ -64,15 +64,14 @@ void notice(const PlanArguments& arguments, const std::string& text) {
 }
 
 /// Paths of a robot's tip among obstacles.
-int run_path_plan(const PlanArguments& arguments, const simulation::PathPlan& plan) {
+int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
   if (!arguments.plan.empty())
     throw ModelError(
         "--plan: for paths with contacts; --path writes the poses of this file's kind");
-  const simulation::PathPlanResult solution = simulation::solve_path_plan(plan);
-  const std::string json =
-      needs_json(arguments) ? simulation::path_plan_json(plan, solution) : std::string();
+  const PathPlanResult solution = solve_path_plan(plan);
+  const std::string json = needs_json(arguments) ? path_plan_json(plan, solution) : std::string();
   draw(arguments, json);
-  print(arguments.json ? json : simulation::path_plan_text(plan, solution));
+  print(arguments.json ? json : path_plan_text(plan, solution));
   if (!arguments.path.empty()) {
     if (solution.reached == 0)
       throw ModelError("--path: no waypoint was reached: there is no path");
@@ -87,20 +86,19 @@ int run_path_plan(const PlanArguments& arguments, const simulation::PathPlan& pl
 }
 
 /// Ways in contact with obstacles.
-int run_contact_plan(const PlanArguments& arguments, const simulation::PlanFile& plan) {
-  const simulation::PlanResult solution = simulation::solve_plan(plan);
-  const std::string json =
-      needs_json(arguments) ? simulation::plan_json(plan, solution) : std::string();
+int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
+  const PlanResult solution = solve_plan(plan);
+  const std::string json = needs_json(arguments) ? plan_json(plan, solution) : std::string();
   draw(arguments, json);
-  print(arguments.json ? json : simulation::plan_text(plan, solution));
+  print(arguments.json ? json : plan_text(plan, solution));
   if (!arguments.path.empty() || !arguments.plan.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
     if (index >= solution.paths.size())
       throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
                                    arguments.solution, solution.paths.size()));
-    const simulation::ContactPath& path = solution.paths[index];
+    const ContactPath& path = solution.paths[index];
     if (!arguments.path.empty())
-      simulation::write_text_file(arguments.path, simulation::path_csv(path, arguments.spacing));
+      simulation::write_text_file(arguments.path, path_csv(path, arguments.spacing));
     if (!arguments.plan.empty()) {
       if (plan.grasp)
         throw ModelError("--plan: tendril.contact_plan executes paths to a target, no grasps");
@@ -108,7 +106,7 @@ int run_contact_plan(const PlanArguments& arguments, const simulation::PlanFile&
           arguments.plan, fmt::format("# tendril plan {} --solution {}\n",
                                       std::filesystem::path(arguments.file).filename().string(),
                                       arguments.solution) +
-                              contact_plan_text(simulation::executable_plan(plan, path)));
+                              contact_plan_text(executable_plan(plan, path)));
     }
   }
   if (solution.paths.empty())
@@ -117,8 +115,7 @@ int run_contact_plan(const PlanArguments& arguments, const simulation::PlanFile&
 }
 
 /// The plan of a scene at its start.
-std::variant<simulation::PathPlan, simulation::PlanFile> plan_of_scene(
-    const PlanArguments& arguments) {
+std::variant<PathPlan, PlanFile> plan_of_scene(const PlanArguments& arguments) {
   if (!(arguments.scene.margin >= 0.0 && arguments.scene.margin <= 1e3))
     throw ModelError(
         fmt::format("--margin: {}: must be a distance in [0, 1000] m", arguments.scene.margin));
@@ -151,9 +148,9 @@ int run(const PlanArguments& arguments) {
   if (const Kind kind = simulation::file_kind(arguments.file);
       kind == Kind::Experiment || kind == Kind::Scene) {
     const auto plan = plan_of_scene(arguments);
-    if (const auto* const contacts = std::get_if<simulation::PlanFile>(&plan))
+    if (const auto* const contacts = std::get_if<PlanFile>(&plan))
       return run_contact_plan(arguments, *contacts);
-    return run_path_plan(arguments, std::get<simulation::PathPlan>(plan));
+    return run_path_plan(arguments, std::get<PathPlan>(plan));
   }
   if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
       arguments.scene.margin != 0.0)
@@ -161,9 +158,8 @@ int run(const PlanArguments& arguments) {
         fmt::format("{}: --robot, --target, --margin and --seed are for scenes and experiments",
                     arguments.file));
   const std::string toml = read_text_file(arguments.file);
-  if (simulation::is_path_plan(toml))
-    return run_path_plan(arguments, simulation::parse_path_plan(toml, arguments.file));
-  return run_contact_plan(arguments, simulation::parse_plan(toml, arguments.file));
+  if (is_path_plan(toml)) return run_path_plan(arguments, parse_path_plan(toml, arguments.file));
+  return run_contact_plan(arguments, parse_plan(toml, arguments.file));
 }
 
 }  // namespace

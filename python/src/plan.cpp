@@ -22,20 +22,20 @@ namespace {
 
 struct PyPlan {
   std::filesystem::path file;
-  simulation::PlanFile plan;
-  simulation::PlanResult result;
+  PlanFile plan;
+  PlanResult result;
   nb::object content;
 };
 
 struct PySolution {
   std::shared_ptr<const PyPlan> plan;
   std::size_t index;
-  [[nodiscard]] const simulation::ContactPath& path() const { return plan->result.paths[index]; }
+  [[nodiscard]] const ContactPath& path() const { return plan->result.paths[index]; }
 };
 
 struct PyPathPlan {
-  simulation::PathPlan plan;
-  simulation::PathPlanResult result;
+  PathPlan plan;
+  PathPlanResult result;
   nb::object content;
 };
 
@@ -54,11 +54,11 @@ std::shared_ptr<PyPlan> plan(const std::filesystem::path& file) {
   {
     const nb::gil_scoped_release unlocked;
     const std::string toml = read_text_file(file);
-    if (simulation::is_path_plan(toml))
+    if (is_path_plan(toml))
       throw ModelError(file.string() + ": robot: is a path among obstacles: tendril.plan_path");
-    plan->plan = simulation::parse_plan(toml, file.string());
-    plan->result = simulation::solve_plan(plan->plan);
-    json = simulation::plan_json(plan->plan, plan->result);
+    plan->plan = parse_plan(toml, file.string());
+    plan->result = solve_plan(plan->plan);
+    json = plan_json(plan->plan, plan->result);
   }
   plan->content = parsed(json);
   return plan;
@@ -70,11 +70,11 @@ std::unique_ptr<PyPathPlan> plan_path(const std::filesystem::path& file) {
   {
     const nb::gil_scoped_release unlocked;
     const std::string toml = read_text_file(file);
-    if (!simulation::is_path_plan(toml))
+    if (!is_path_plan(toml))
       throw ModelError(file.string() + ": robot: is missing: plans with contact: tendril.plan");
-    plan->plan = simulation::parse_path_plan(toml, file.string());
-    plan->result = simulation::solve_path_plan(plan->plan);
-    json = simulation::path_plan_json(plan->plan, plan->result);
+    plan->plan = parse_path_plan(toml, file.string());
+    plan->result = solve_path_plan(plan->plan);
+    json = path_plan_json(plan->plan, plan->result);
   }
   plan->content = parsed(json);
   return plan;

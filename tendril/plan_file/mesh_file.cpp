@@ -14,7 +14,7 @@
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 namespace {
 
 using Eigen::Vector3d;
@@ -165,4 +165,4 @@ TriangleMesh parse_mesh(const std::string& bytes, const std::filesystem::path& f
   return mesh;
 }
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tendril::simulation {
+namespace tendril {
 
 /// Triangles with shared vertices.
 struct TriangleMesh {
@@ -22,4 +22,4 @@ struct TriangleMesh {
 /// The same of the file's bytes; `name` is that of the file and tells its kind.
 [[nodiscard]] TriangleMesh parse_mesh(const std::string& bytes, const std::filesystem::path& name);
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -15,7 +15,7 @@
 #include "tendril/model_error.hpp"
 #include "tendril/plan_file/mesh_file.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 namespace {
 
 using Eigen::Vector2d;
@@ -116,4 +116,4 @@ std::string path_plan_text(const PathPlan& plan, const PathPlanResult& solution)
   return text;
 }
 
-}  // namespace tendril::simulation
+}  // namespace tendril

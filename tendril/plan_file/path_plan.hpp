@@ -8,7 +8,7 @@
 #include "tendril/avoidance/pose_path.hpp"
 #include "tendril/model/robot_description.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 
 /// An obstacle of a plan.
 struct PlanObstacle {
@@ -82,4 +82,4 @@ struct PathPlanResult {
 /// The solution as text, one line per waypoint.
 [[nodiscard]] std::string path_plan_text(const PathPlan& plan, const PathPlanResult& solution);
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -13,7 +13,7 @@
 #include "tendril/plan_file/mesh_file.hpp"
 #include "tendril/plan_file/path_plan.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 namespace {
 
 using Eigen::Vector2d;
@@ -272,4 +272,4 @@ PathPlan parse_path_plan(std::string_view toml, const std::string& file_name) {
   return plan;
 }
 
-}  // namespace tendril::simulation
+}  // namespace tendril

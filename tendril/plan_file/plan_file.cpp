@@ -12,7 +12,7 @@
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 namespace {
 
 using Eigen::Vector2d;
@@ -173,4 +173,4 @@ PlanFile parse_plan(std::string_view toml, const std::string& file_name) {
   return plan;
 }
 
-}  // namespace tendril::simulation
+}  // namespace tendril

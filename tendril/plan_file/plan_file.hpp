@@ -10,7 +10,7 @@
 #include "tendril/contact/grasp.hpp"
 #include "tendril/contact/planar_scene.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 
 /// A planar problem of reaching or grasping with contact. Contents of a plan file
 /// (docs/planning.md).
@@ -28,4 +28,4 @@ struct PlanFile {
 /// contacts are counted from 0.
 [[nodiscard]] PlanFile parse_plan(std::string_view toml, const std::string& file_name);
 
-}  // namespace tendril::simulation
+}  // namespace tendril

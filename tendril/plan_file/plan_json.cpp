@@ -5,7 +5,7 @@
 
 #include "tendril/kinematics/forward_kinematics.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 namespace {
 
 using Eigen::Vector2d;
@@ -239,4 +239,4 @@ std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result) {
   return text_of(json, drawing);
 }
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tendril::simulation {
+namespace tendril {
 namespace {
 
 using std::numbers::pi;
@@ -136,4 +136,4 @@ std::string path_csv(const ContactPath& path, double spacing) {
   return text;
 }
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -8,7 +8,7 @@
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/plan_file/plan_file.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 
 /// One path to the target or around the object.
 struct ContactPath {
@@ -53,4 +53,4 @@ struct PlanResult {
 /// Name of the end of a step: `contact 3 (+)`, `target`, `object (-)`, `wrap`.
 [[nodiscard]] std::string step_name(int contact, int side);
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -39,15 +39,14 @@ void experiment(std::string_view input) {
 }
 
 void plan(std::string_view input) {
-  read_or_refuse<ModelError>(
-      [&] { static_cast<void>(simulation::parse_plan(input, "input.toml")); });
+  read_or_refuse<ModelError>([&] { static_cast<void>(parse_plan(input, "input.toml")); });
 }
 
 // The files that it names are those of this folder.
 void path_plan(std::string_view input) {
   read_or_refuse<ModelError>([&] {
-    if (simulation::is_path_plan(input))
-      static_cast<void>(simulation::parse_path_plan(input, TENDRIL_FUZZ_PLANS "/input.toml"));
+    if (is_path_plan(input))
+      static_cast<void>(parse_path_plan(input, TENDRIL_FUZZ_PLANS "/input.toml"));
   });
 }
 
@@ -86,7 +85,7 @@ void mesh(std::string_view input) {
   const std::string bytes(input);
   for (const char* const name : {"input.obj", "input.stl"}) {
     read_or_refuse<ModelError>([&] {
-      const simulation::TriangleMesh read = simulation::parse_mesh(bytes, name);
+      const TriangleMesh read = parse_mesh(bytes, name);
       for (const std::array<int, 3>& corners : read.triangles) {
         for (const int i : corners)
           require(i >= 0 && static_cast<std::size_t>(i) < read.vertices.size(),
