@@ -173,18 +173,18 @@ void CandidatePlans::add_elastic(const ArmContext& context, const std::vector<Co
   correction.max_candidates = inserted ? 1 : options_.max_candidates;
   if (plans_itself) correction.max_length = arm_.max_length;
   const CorrectedPlans corrected = corrected_plans(plans, correction);
-  if (corrected.ways.empty() && corrected.last == CorrectionStatus::InvalidInput) {
+  if (corrected.plans.empty() && corrected.last == CorrectionStatus::InvalidInput) {
     throw ModelError(
         fmt::format("passing_clearance = {}: must leave room for a path past every contact",
                     context.settings.text("passing_clearance")));
   }
-  if (corrected.ways.empty()) {
+  if (corrected.plans.empty()) {
     throw ModelError(fmt::format(
         "{}: elastic correction: {}: must lead to the target; elastic = false executes a plan as "
         "it is",
         plans_itself ? "target" : "plan", to_string(corrected.last)));
   }
-  for (const ElasticPlan& found : corrected.ways) {
+  for (const ElasticPlan& found : corrected.plans) {
     add(found.plan, found.tip_path, elastic_insertion(found.tip_path, found.states, insertion));
     CandidatePlan& candidate = candidates_.back();
     mark_pressing(found.states, candidate.list);

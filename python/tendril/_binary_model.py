@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tendril._errors import ModelError
+from tendril._program import find_library
 
 
 @cache
 def _library() -> ctypes.CDLL:
-    """`libtendril.so`: that of the package, or TENDRIL_PLUGIN in a build tree."""
     import mujoco  # noqa: F401  # the engine comes first
 
-    file = Path(__file__).with_name("libtendril.so")
-    if not file.exists():
-        file = Path(os.environ.get("TENDRIL_PLUGIN", ""))
-    if not file.is_file():
-        raise ModelError("libtendril.so: not found: set TENDRIL_PLUGIN to the file")
-    library = ctypes.CDLL(str(file))
+    library = ctypes.CDLL(str(find_library()))
     library.tendril_bind_plugins.restype = ctypes.c_char_p
     library.tendril_bind_plugins.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int)
     return library

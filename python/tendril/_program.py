@@ -1,4 +1,4 @@
-"""The program `tendril` that this package runs. Standard library alone."""
+"""The program `tendril` and the plugin library that this package uses. Standard library alone."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ import shutil
 import sys
 from pathlib import Path
 
+OWN_LIBRARY = Path(__file__).with_name("libtendril.so")  #: of the package; a build tree has none here
+
+
+def find_library() -> Path:
+    """The plugin library: that of the package, or TENDRIL_PLUGIN in a build tree."""
+    file = OWN_LIBRARY if OWN_LIBRARY.exists() else Path(os.environ.get("TENDRIL_PLUGIN", ""))
+    if not file.is_file():
+        from tendril._errors import ModelError
+
+        raise ModelError("libtendril.so: not found: set TENDRIL_PLUGIN to the file")
+    return file
+
 
 def find_program() -> str:
     """The program `tendril`: TENDRIL_PROGRAM, that of the package, or the one on PATH.
 
     That of the package uses its plugin library and this interpreter, by the environment of its process.
     """
-    own, library = Path(__file__).with_name("bin") / "tendril", Path(__file__).with_name("libtendril.so")
-    if library.exists():
-        os.environ.setdefault("TENDRIL_PLUGIN", str(library))
+    own = Path(__file__).with_name("bin") / "tendril"
+    if OWN_LIBRARY.exists():
+        os.environ.setdefault("TENDRIL_PLUGIN", str(OWN_LIBRARY))
         os.environ.setdefault("TENDRIL_PYTHON", sys.executable)
     found = os.environ.get("TENDRIL_PROGRAM") or (str(own) if own.exists() else shutil.which("tendril"))
     if not found:

@@ -93,7 +93,7 @@ CorrectedPlans corrected_plans(std::span<const ContactPlan> plans,
   result.rod.element_length = longest / kElements;
   int tried = 0;
   for (Candidate& candidate : first) {
-    if (static_cast<int>(result.ways.size()) == options.max_candidates ||
+    if (static_cast<int>(result.plans.size()) == options.max_candidates ||
         tried++ == options.max_corrections)
       break;
     const ContactPlan& plan = *candidate.plan;
@@ -102,7 +102,7 @@ CorrectedPlans corrected_plans(std::span<const ContactPlan> plans,
     result.last = states.empty() ? CorrectionStatus::InvalidInput : states.back().status;
     if (result.last != CorrectionStatus::Corrected || states.back().length > options.max_length)
       continue;
-    result.ways.push_back({.plan = plan,
+    result.plans.push_back({.plan = plan,
                            .passing_clearance = candidate.clearance,
                            .tip_path = std::move(candidate.path),
                            .states = std::move(states)});

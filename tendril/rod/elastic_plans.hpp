@@ -36,7 +36,7 @@ struct CorrectedPlansOptions {
 };
 
 struct CorrectedPlans {
-  std::vector<ElasticPlan> ways;
+  std::vector<ElasticPlan> plans;
   CorrectionStatus last = CorrectionStatus::InvalidInput;  ///< of the correction tried last
   ElasticRodOptions rod{};                                 ///< of all of them
 };

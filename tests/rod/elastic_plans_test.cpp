@@ -23,19 +23,19 @@ const CorrectedPlansOptions kOptions{.rod = {.guide_clearance = 5e-4}};
 
 }  // namespace
 
-TEST_CASE("contact ways: the tip leaves all obstacles as much room as they have", "[planning]") {
+TEST_CASE("elastic plans: the tip leaves all obstacles as much room as they have", "[planning]") {
   for (const ElasticCase& c : elastic_cases()) {
     CAPTURE(c.name);
     const CorrectedPlans found = corrected_plans(std::vector{plan_of(c)}, kOptions);
-    REQUIRE(!found.ways.empty());
+    REQUIRE(!found.plans.empty());
     double before = 1.0;
-    for (const ElasticPlan& way : found.ways) {
-      CHECK(way.passing_clearance > 0.0);
-      CHECK(way.passing_clearance <= kOptions.passing_clearance);
-      CHECK(way.states.back().corrected());
-      CHECK((way.tip_path.back().end().position - c.target).norm() < 1e-9);
+    for (const ElasticPlan& plan : found.plans) {
+      CHECK(plan.passing_clearance > 0.0);
+      CHECK(plan.passing_clearance <= kOptions.passing_clearance);
+      CHECK(plan.states.back().corrected());
+      CHECK((plan.tip_path.back().end().position - c.target).norm() < 1e-9);
       double room = 1.0;
-      for (const PlanarArc& arc : way.tip_path)
+      for (const PlanarArc& arc : plan.tip_path)
         room = std::min(room, c.scene.clearance(arc, kRadius));
       CHECK(room > 0.0);
       CHECK(room <= before + 1e-12);  // the one with most room comes first
@@ -44,24 +44,24 @@ TEST_CASE("contact ways: the tip leaves all obstacles as much room as they have"
   }
 }
 
-TEST_CASE("contact ways: of several plans each is tried before one is tried again", "[planning]") {
+TEST_CASE("elastic plans: of several plans each is tried before one is tried again", "[planning]") {
   const std::vector<ElasticCase> cases = elastic_cases();  // the first two: one scene, two plans
   const std::vector<ContactPlan> plans{plan_of(cases[0]), plan_of(cases[1])};
   const CorrectedPlans found = corrected_plans(plans, kOptions);
-  REQUIRE(found.ways.size() >= 3);
-  CHECK(found.ways[0].plan.contacts.size() == 1);
-  CHECK(found.ways[1].plan.contacts.size() == 2);
-  CHECK(found.ways.size() <= 4);
-  CHECK(found.ways[2].passing_clearance != found.ways[0].passing_clearance);
+  REQUIRE(found.plans.size() >= 3);
+  CHECK(found.plans[0].plan.contacts.size() == 1);
+  CHECK(found.plans[1].plan.contacts.size() == 2);
+  CHECK(found.plans.size() <= 4);
+  CHECK(found.plans[2].passing_clearance != found.plans[0].passing_clearance);
 
   CorrectedPlansOptions one = kOptions;
   one.max_candidates = 1;
-  CHECK(corrected_plans(plans, one).ways.size() == 1);
+  CHECK(corrected_plans(plans, one).plans.size() == 1);
   one.max_length = 0.5;  // shorter than any
-  CHECK(corrected_plans(plans, one).ways.empty());
+  CHECK(corrected_plans(plans, one).plans.empty());
 }
 
-TEST_CASE("contact ways: a path past contacts is tangent to their discs", "[planning]") {
+TEST_CASE("elastic plans: a path past contacts is tangent to their discs", "[planning]") {
   for (const ElasticCase& c : elastic_cases()) {
     for (const double clearance : {0.0, 0.002, 0.01}) {
       const std::vector<PlanarArc> path = passing_path({}, c.contacts, c.target, clearance);

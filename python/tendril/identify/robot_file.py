@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError
+from tendril._program import OWN_LIBRARY, find_library
 from tendril._toml import toml
 from tendril.identify.data import nearest, refuse
 
@@ -203,11 +202,9 @@ def engine() -> Any:
     """MuJoCo with the plugin, also in a build tree of the program."""
     import mujoco
 
-    if not (Path(__file__).parents[1] / "libtendril.so").exists():
-        library = os.environ.get("TENDRIL_PLUGIN", "")
-        if not Path(library).is_file():
-            raise ModelError("libtendril.so: not found: set TENDRIL_PLUGIN to the file")
-        mujoco.mj_loadPluginLibrary(library)
+    library = find_library()
+    if library != OWN_LIBRARY:  # which `import mujoco` has loaded
+        mujoco.mj_loadPluginLibrary(str(library))
     return mujoco
 
 
