@@ -103,9 +103,9 @@ CorrectedPlans corrected_plans(std::span<const ContactPlan> plans,
     if (result.last != CorrectionStatus::Corrected || states.back().length > options.max_length)
       continue;
     result.plans.push_back({.plan = plan,
-                           .passing_clearance = candidate.clearance,
-                           .tip_path = std::move(candidate.path),
-                           .states = std::move(states)});
+                            .passing_clearance = candidate.clearance,
+                            .tip_path = std::move(candidate.path),
+                            .states = std::move(states)});
   }
   return result;
 }
