@@ -11,7 +11,7 @@ FLOORS = (
     ("_binary_model", "_command", "_files", "_program", "_recording_file", "_toml", "controllers", "statistics"),
     ("_python_command", "_recorded", "experiment"),
     ("playback",),
-    ("recording", "playback.command"),
+    ("recording",),
     ("report",),
     ("sweep",),
     ("compare", "export", "identify"),

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from tendril._command import make_parser
 from tendril._errors import ModelError
+from tendril._recorded import RecordedRun
 from tendril.playback.page import page, write
-from tendril.recording import Recording
 
 
 def main(words: Sequence[str]) -> int:
     """`tendril play`."""
 
-    options = argparse.Namespace()
     command = make_parser(
         "play",
         "Writes a recording as a page that plays it in a browser: one file, which loads nothing.",
@@ -44,7 +42,7 @@ def main(words: Sequence[str]) -> int:
     out = options.output or options.file.with_name("play.html")
     if out.suffix != ".html":
         raise ModelError(f'{out}: extension: "{out.suffix}": must be .html')
-    with Recording(options.file) as recording:
+    with RecordedRun(options.file) as recording:
         text = page(recording, fps, number("--from", options.start), number("--to", options.end))
     write(out, text)
     if not options.quiet:
