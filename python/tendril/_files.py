@@ -26,7 +26,7 @@ def atomic_file(file: Path) -> Iterator[IO[bytes]]:
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)
-    except OSError:
+    except BaseException:
         part.unlink(missing_ok=True)
         raise
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tendril._files import atomic_file
 from tendril.identify.data import AXES
 from tendril.identify.fit import Identification, rms
 from tendril.report import STYLE
@@ -108,10 +108,9 @@ def draw(result: Identification, out: Path) -> None:
                 )
     axes[-1].set(xlabel="error of a point, mm", ylabel="points with at most that, %", xlim=(0, None), ylim=(0, 100))
     axes[-1].legend()
-    part = out.with_name(out.name + ".part")
     matplotlib.rcParams["svg.hashsalt"] = "identify"
-    figure.savefig(part, format=out.suffix[1:], dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
-    os.replace(part, out)
+    with atomic_file(out) as file:
+        figure.savefig(file, format=out.suffix[1:], dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
 
 
 def _compared(result: Identification) -> Iterator[tuple[Array, str, str]]:

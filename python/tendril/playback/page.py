@@ -6,7 +6,6 @@ import base64
 import hashlib
 import html
 import math
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
+from tendril._files import write_atomically
 from tendril._recorded import RecordedRun
 from tendril.playback.blob import Blob, quantized, rounded
 from tendril.playback.scene import RecordedScene
@@ -107,10 +107,7 @@ def _html(title: str, subtitle: str, data: str) -> str:
 
 def write(out: Path, text: str) -> None:
     """The file appears when it is whole."""
-    part = out.with_name(out.name + ".part")
     try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, out)
+        write_atomically(out, text)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise OSError(f"{out}: {error.strerror}: could not be written") from None

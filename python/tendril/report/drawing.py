@@ -10,7 +10,6 @@ the start and at every waypoint: cut at y = 0 if it is planar, else in three vie
 import argparse
 import json
 import math
-import os
 import pathlib
 import sys
 
@@ -25,6 +24,7 @@ try:
 except ImportError as error:
     sys.exit(f"{error.name} is missing: install it with scripts/setup or pip install matplotlib")
 
+from tendril._files import atomic_file
 from tendril.report import STYLE
 
 MAP = {
@@ -547,19 +547,17 @@ def draw_path_plan(plan):
 
 
 def save(figure, file, kind):
-    part = file.with_name(file.name + ".part")
     try:
-        figure.savefig(
-            part,
-            format=kind,
-            dpi=PIXELS,
-            bbox_inches="tight",
-            pad_inches=0.1,
-            metadata={"Date": None} if kind == "svg" else None,
-        )  # identical output in every run
-        os.replace(part, file)
+        with atomic_file(file) as out:
+            figure.savefig(
+                out,
+                format=kind,
+                dpi=PIXELS,
+                bbox_inches="tight",
+                pad_inches=0.1,
+                metadata={"Date": None} if kind == "svg" else None,
+            )  # identical output in every run
     except OSError as error:
-        part.unlink(missing_ok=True)
         sys.exit(f"{file}: {error.strerror}")
 
 
