@@ -94,8 +94,8 @@ BENCHMARK(grasping)->Unit(benchmark::kMicrosecond);
 
 constexpr double kClearance = 5e-4;  // of the guide [m]
 
-/// From a contact plan to corrected commands. Argument 0: plan; 1: 0 clamped, 1 guide with
-/// clearance.
+/// Times the steps from a contact plan to corrected commands. Argument 0: plan; 1: 0 clamped, 1
+/// guide with clearance.
 void elastic_plan(benchmark::State& state) {
   const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
   const ElasticRodOptions rod{.guide_clearance = state.range(1) == 0 ? 0.0 : kClearance};

@@ -86,7 +86,7 @@ constexpr Quantity kMobileQuantities[] = {
     {"speed_utilization", "", "largest ratio of a measured speed to its limit"},
     kFollowingError};
 
-/// What all controllers of one interface have.
+/// Properties that all controllers of one interface have.
 struct Common {
   std::span<const SettingInfo> settings;
   std::span<const Quantity> quantities;

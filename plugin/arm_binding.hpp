@@ -80,8 +80,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
-  /// Where the friction of a row of constraints stands in the memory; -1: it is no tendon's of the
-  /// arm.
+  /// Returns the index in the memory of a constraint row's friction; -1: it is not that of one of
+  /// the arm's tendons.
   [[nodiscard]] int friction_place(const mjData* d, int row) const noexcept;
 
   std::unique_ptr<ContinuumRobot> robot_;
@@ -91,7 +91,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   JointAddress feed_, spin_;
   std::vector<int> tendons_;      // of the model
   std::vector<int> activations_;  // address of each tendon's, -1: none
-  /// With friction that grows with tension and bend.
+  /// Coefficients of the friction that grows with tension and bend.
   std::vector<double> friction_coefficients_;  // of each tendon; empty: none has such friction
   std::vector<int>
       friction_offsets_;  // of each tendon of the model: in the memory's friction, or -1

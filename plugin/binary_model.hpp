@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// What a plugin becomes that is not registered.
+/// Treatment of a plugin that is not registered.
 enum class UnknownPlugin {
   Refuse,  ///< throws ModelError
   Nothing  ///< one that does nothing: to look at states, not to step

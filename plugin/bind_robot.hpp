@@ -21,7 +21,7 @@ namespace tendril {
 /// Size of the binding's own memory for this robot, and of the faults of its measurement.
 [[nodiscard]] int own_memory_size(const RobotDescription& robot, const Controller& controller);
 [[nodiscard]] int fault_memory_size(const InstanceContext& context);
-/// Whether controllers of the robot measure the channel of a fault.
+/// Tells whether controllers of the robot measure the channel of a fault.
 [[nodiscard]] bool measures(const RobotDescription& robot, FaultChannel channel);
 /// Size of the quantities `command` and `measured`.
 [[nodiscard]] int coordinate_count(const RobotDescription& robot);

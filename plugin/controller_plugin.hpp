@@ -25,7 +25,7 @@ void register_controller(const char* name, const char* meaning = "") {
   register_controller_kind(controller_kind<C>(name, meaning));
 }
 
-/// Whether a plugin of this name, of any library, is registered.
+/// Tells whether a plugin of this name, of any library, is registered.
 [[nodiscard]] bool is_plugin(const std::string& name) noexcept;
 
 /// A quantity reported by a controller plugin of any loaded library: name as in sensors, and unit.

@@ -16,7 +16,7 @@ namespace tendril {
 /// model. All functions may be called from any thread.
 class ControllerPool {
  public:
-  /// What a controller is made from.
+  /// Identity of a controller: all that it is made from.
   struct Key {
     std::string configuration;
     SceneRecord scene;
@@ -35,7 +35,7 @@ class ControllerPool {
   std::vector<std::pair<Key, std::unique_ptr<Controller>>> waiting_;
 };
 
-/// That of this library.
+/// Returns the pool of this library.
 [[nodiscard]] ControllerPool& controller_pool();
 
 }  // namespace tendril

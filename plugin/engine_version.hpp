@@ -10,7 +10,7 @@ namespace tendril {
 /// where the program never looks.
 [[nodiscard]] std::string engine_version_mismatch();
 
-/// Whether there is nothing wrong; prints what is wrong on stderr the first time.
+/// Tells whether the engine is of the right version; prints what is wrong on stderr the first time.
 [[nodiscard]] bool engine_version_matches();
 
 }  // namespace tendril

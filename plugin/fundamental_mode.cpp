@@ -80,7 +80,7 @@ struct Impedance {
   MatrixXd K, C;
 };
 
-/// What joints and servos do, each on its own or on the sum of a coordinate.
+/// Adds the impedance of joints and servos, each on its own or on the sum of a coordinate.
 void add_coordinates(const mjModel* m, std::span<const JointAddress> joints,
                      const ArmMechanics& arm, std::span<const int> actuators, Impedance& out) {
   auto& [K, C] = out;
@@ -107,7 +107,7 @@ void add_coordinates(const mjModel* m, std::span<const JointAddress> joints,
   }
 }
 
-/// What tendons and chambers do.
+/// Adds the impedance of tendons and chambers.
 void add_tendons(const ArmMechanics& arm, Impedance& out) {
   auto& [K, C] = out;
   const TendonDrive& drive = arm.tendon_drive();

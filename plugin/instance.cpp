@@ -159,7 +159,7 @@ std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sen
   throw ModelError("sensor " + name + ": must be one of " + known);
 }
 
-/// Whether a status says more of why the body does not do what is commanded.
+/// Tells whether a status says more of why the body does not do what is commanded.
 bool is_more_specific(ControllerStatus status) {
   return status == ControllerStatus::Jammed || status == ControllerStatus::InvalidTarget ||
          status == ControllerStatus::Fault;

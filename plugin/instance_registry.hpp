@@ -47,7 +47,7 @@ class InstanceRegistry {
   using Chunk = std::array<Entry, kChunk>;
 
   [[nodiscard]] Entry* entry(std::uintptr_t number) const noexcept;
-  /// Under the lock.
+  /// Finds a free number. Needs the lock.
   [[nodiscard]] std::uintptr_t free_number();
 
   std::array<std::atomic<Chunk*>, kChunks> chunks_{};
@@ -57,7 +57,7 @@ class InstanceRegistry {
   std::uintptr_t made_ = 0;
 };
 
-/// Those of this library.
+/// Returns the registry of this library.
 [[nodiscard]] InstanceRegistry& instance_registry() noexcept;
 
 }  // namespace tendril

@@ -75,7 +75,7 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
   [[nodiscard]] static RobotSizes sizes(const MobileDescription& robot) {
     return robot.mounted ? 0 : robot.kinematics().joint_count();
   }
-  /// With x, y and heading of the platform.
+  /// Counts the coordinates, with x, y and heading of the platform.
   [[nodiscard]] static int coordinate_count(const MobileDescription& robot) {
     return static_cast<int>(kPlatform) + sizes(robot).n;
   }

@@ -10,8 +10,8 @@
 
 namespace tendril {
 
-/// What a controller asked about its scene and was told: with its configuration, all that it was
-/// made from.
+/// Record of a controller's questions about its scene and of the answers: with its configuration,
+/// all that it was made from.
 struct SceneRecord {
   enum class Subject {
     Target,

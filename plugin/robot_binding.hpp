@@ -134,7 +134,7 @@ class BindingOf : public RobotBinding {
     faults_->own.reserve(context.kind.quantities.size());
   }
 
-  /// What the controller saw.
+  /// Returns the measurement that the controller saw.
   [[nodiscard]] const Measurement& seen() const noexcept {
     return faults_ ? faults_->seen : measurement_;
   }
@@ -179,7 +179,7 @@ void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_
 [[nodiscard]] double weighing_mass(const mjModel* m, int body) noexcept;
 /// The servo of an actuator; `passive_damping`: of the joint or tendon on which it acts.
 [[nodiscard]] Servo servo_of(const mjModel* m, int actuator, double passive_damping);
-/// Whether the actuator is enabled and its gain and force range let it give a force.
+/// Tells whether the actuator is enabled and its gain and force range let it give a force.
 [[nodiscard]] bool can_be_driven(const mjModel* m, int actuator) noexcept;
 /// Gravity to be compensated by the setpoints [m/s^2]: zero if `compensation` is false or gravity
 /// is disabled. Throws ModelError if it is not finite.

@@ -16,7 +16,7 @@ namespace tendril {
 
 namespace {
 
-/// What an arm's body does against each coordinate.
+/// Returns the resistance of an arm's body to each coordinate.
 std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjModel* m) {
   const ContinuumRobot robot = arm.kinematics();
   std::vector<BodySpring> springs(static_cast<std::size_t>(robot.coordinate_count()));
@@ -114,7 +114,7 @@ struct SnakeStartPlace {
   double height;           // of the ground
 };
 
-/// Where the snake starts in the world.
+/// Returns where the snake starts in the world.
 SnakeStartPlace start_of(const InstanceContext& context, const SnakeDescription& snake) {
   if (snake.start) return {snake.start->position.head<2>(), snake.start->position.z()};
   const mjModel* m = context.model;

@@ -20,7 +20,7 @@ namespace tendril {
 [[nodiscard]] std::unique_ptr<MobileController> make_controller(
     const InstanceContext& context, const MobileDescription& description,
     const Make<MobileContext>& make, SceneQuery& scene);
-/// Of a platform that carries a continuum arm.
+/// Makes the controller of a platform that carries a continuum arm.
 [[nodiscard]] std::unique_ptr<MobileController> make_controller(
     const InstanceContext& context, const MobileDescription& description,
     const Make<PlatformContext>& make, SceneQuery& scene);

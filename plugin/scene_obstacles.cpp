@@ -51,7 +51,7 @@ bool is_excluded(const mjModel* m, int a, int b) {
   return std::any_of(m->exclude_signature, m->exclude_signature + m->nexclude, matches);
 }
 
-/// Whether the engine lets a geom collide with any geom of the arm.
+/// Tells whether the engine lets a geom collide with any geom of the arm.
 bool can_touch(const mjModel* m, int geom, int base_body) {
   for (int own = 0; own < m->ngeom; ++own) {
     if (!is_below(m, m->geom_bodyid[own], base_body)) continue;
@@ -141,7 +141,7 @@ Solid geom_solid(const mjModel* m, int geom) {
   }
 }
 
-/// What a selection of geoms is made into by `solid_of`; its errors name setting and geom.
+/// Makes the solids of a selection of geoms with `solid_of`; its errors name setting and geom.
 template <class SolidOf>
 std::vector<Solid> solids_from(const mjModel* m, const std::vector<int>& geoms,
                                const SceneName& names, const SolidOf& solid_of) {

@@ -23,7 +23,7 @@ bool equal(const T& a, const T& b) {
   return std::equal(std::begin(a), std::end(a), std::begin(b));
 }
 
-/// Whether they look the same.
+/// Tells whether they look the same.
 bool equal(const mjvGeom& a, const mjvGeom& b) {
   return a.type == b.type && a.dataid == b.dataid && a.category == b.category &&
          a.matid == b.matid && a.texcoord == b.texcoord && equal(a.size, b.size) &&
@@ -97,7 +97,7 @@ float lowest(const mjvScene& scene) {
   return low;
 }
 
-/// Where points of a scene are in its picture.
+/// Projection of points of a scene into its image.
 class Projection {
  public:
   Projection(const mjvGLCamera& eye, int width, int height)
@@ -108,7 +108,8 @@ class Projection {
     }
   }
 
-  /// In pixels from the lower left; nothing for points that are not in front of the camera.
+  /// Projects a point to pixels from the lower left; nothing for points that are not in front of
+  /// the camera.
   [[nodiscard]] std::optional<std::array<float, 2>> operator()(const Point& point) const {
     float along = 0.0F, right = 0.0F, up = 0.0F;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -163,12 +164,12 @@ class Tiles {
         rows_((height + kTile - 1) / kTile),
         changed_(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_), 0) {}
 
-  /// With a margin.
+  /// Marks the tiles of a rectangle, with a margin.
   void mark(const Extent& extent) {
     for_each(extent, [&](std::size_t tile) { changed_[tile] = 1; });
   }
 
-  /// Whether a tile has changed that the rectangle is in, with the margin.
+  /// Tells whether a tile has changed that the rectangle is in, with the margin.
   [[nodiscard]] bool meets(const Extent& extent) const {
     bool found = false;
     for_each(extent, [&](std::size_t tile) { found = found || changed_[tile] != 0; });
@@ -281,7 +282,7 @@ class Marker {
 
   [[nodiscard]] std::vector<mjrRect> rectangles() const { return tiles_.rectangles(); }
 
-  /// Whether a geom or its shadow can be seen in a changed tile.
+  /// Tells whether a geom or its shadow can be seen in a changed tile.
   [[nodiscard]] bool meets(const mjvGeom& geom) const {
     auto path = geom.label[0] == '\0' ? extent_of(geom) : std::nullopt;
     if (!path) return true;
@@ -310,7 +311,8 @@ class Marker {
     return extent;
   }
 
-  /// Of a box on the level at a height; nothing for one that reaches too far.
+  /// Returns the extent of a box's shadow on the level at a height; nothing for one that reaches
+  /// too far.
   [[nodiscard]] std::optional<Extent> shadow(const std::array<Point, 8>& box, const mjvLight& light,
                                              float height) const {
     Extent extent;

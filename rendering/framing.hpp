@@ -17,7 +17,7 @@ namespace tendril::simulation {
 /// @param corner  0 to 7
 void geom_corner(const mjModel& model, const mjData& data, int geom, int corner, mjtNum point[3]);
 
-/// Whether a point is inside a picture.
+/// Tells whether a point is inside a picture.
 /// @param aspect  width / height of the picture
 [[nodiscard]] bool is_in_picture(const mjvGLCamera& eye, double aspect, const mjtNum point[3]);
 

@@ -225,7 +225,7 @@ class Screen {
   [[nodiscard]] double start() const noexcept { return start_; }
   [[nodiscard]] double end() const noexcept { return end_; }
 
-  /// To be called before `at`. See recording_camera.
+  /// Places the camera; to be called before `at`. See recording_camera.
   void frame(double start, double end, const std::vector<double>& times) {
     int left = options_.width;
     for (std::size_t i = scenes_.size(); i-- > 0;) {

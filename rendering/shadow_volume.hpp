@@ -4,9 +4,9 @@
 
 namespace tendril::simulation {
 
-/// Where directional lights need shadows: around all that throws some. The engine spreads the
-/// pixels of its shadow map over a fixed part of the scene, round the light's position, and has
-/// none behind the light. Tested by: shadow_volume_test.
+/// Volume in which directional lights need shadows: around all that throws some. The engine spreads
+/// the pixels of its shadow map over a fixed part of the scene, around the light's position, and
+/// has none behind the light. Tested by: shadow_volume_test.
 class ShadowVolume {
  public:
   /// Adds geoms that are drawn and are no floors. One that leaves the volume makes it larger than

@@ -18,7 +18,7 @@ class VideoWriter {
   /// @param frame_rate  frames per second, see require_frame_rate
   /// Throws RenderError if ffmpeg cannot be started, ModelError for a frame rate that is none.
   VideoWriter(std::filesystem::path file, int width, int height, double frame_rate);
-  /// Without `close`, ends ffmpeg and removes what it has written.
+  /// Ends ffmpeg and, without `close` before, removes what it has written.
   ~VideoWriter() { ffmpeg_.wait(); }
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;

@@ -136,11 +136,11 @@ struct Fault {
   std::string text;    ///< TOML of the table on one line, with its name
   std::string origin;  ///< `file:line`
 
-  /// What it changes between the truth and a controller; null: it changes the body.
+  /// Returns what the fault changes between the truth and a controller; null: it changes the body.
   [[nodiscard]] const fault::OfMeasurement* of_measurement() const noexcept {
     return std::get_if<fault::OfMeasurement>(&kind);
   }
-  /// Whether an element of this name belongs to the robot that is meant.
+  /// Tells whether an element of this name belongs to the robot that is meant.
   [[nodiscard]] bool is_of_robot(std::string_view element) const noexcept {
     return !robot || element.starts_with(*robot);
   }

@@ -42,7 +42,7 @@ class Slot {
   [[nodiscard]] T operator()(std::span<const double> memory) const noexcept {
     return read(memory[offset_]);
   }
-  /// What stands in the array, to be read, assigned or changed.
+  /// Reference to a value in the array, to be read, assigned or changed.
   class Reference {
    public:
     Reference(const Slot& slot, double& place) noexcept : slot_(slot), place_(place) {}
@@ -120,7 +120,7 @@ class MatrixSlot {
   Eigen::Index rows_ = 0, columns_ = 0;
 };
 
-/// What stands where in a flat array of doubles. Places follow one another in the order in which
+/// Layout of values in a flat array of doubles. Places follow one another in the order in which
 /// they are added; adding allocates, everything else does not.
 class MemoryLayout {
  public:
@@ -165,7 +165,7 @@ class MemoryLayout {
 
   /// Writes the start values; `memory` has `size()` numbers.
   void reset(std::span<double> memory) const noexcept;
-  /// Whether every number is finite and every flag, index and enumerator one of its kind.
+  /// Tells whether every number is finite and every flag, index and enumerator one of its kind.
   [[nodiscard]] bool is_valid(std::span<const double> memory) const noexcept;
 
  private:

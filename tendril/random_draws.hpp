@@ -12,7 +12,7 @@ class RandomDraws {
  public:
   RandomDraws(std::uint64_t seed, std::string_view key) : state_(mixed(mixed(seed) ^ hash(key))) {}
 
-  /// In [0, 1).
+  /// Returns draw number `counter`, in [0, 1).
   [[nodiscard]] double uniform(std::uint64_t counter) const noexcept {
     return static_cast<double>(mixed(state_ + counter) >> 11) * 0x1.0p-53;
   }

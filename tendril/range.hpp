@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// What a number may be: an interval with open or closed ends. Without ends: any finite number.
+/// Range of a number: an interval with open or closed ends. Without ends: any finite number.
 /// NaN and infinity are in no range.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();

@@ -45,7 +45,8 @@ void add_tables_command(CommandLine& line);
 /// `run_python_command`.
 void add_python_commands(CommandLine& line);
 
-/// Whether the command is one of the Python package, or has controllers in Python (`--python`).
+/// Tells whether the command is one of the Python package, or has controllers in Python
+/// (`--python`).
 [[nodiscard]] bool is_python_command(int argc, char** argv);
 
 /// Replaces this program by `python -m tendril ...` with the package of the build tree or the

@@ -15,7 +15,7 @@ class InterruptRequest {
   InterruptRequest(const InterruptRequest&) = delete;
   InterruptRequest& operator=(const InterruptRequest&) = delete;
 
-  /// Whether one of the signals has come, since the start of the program.
+  /// Tells whether one of the signals has come, since the start of the program.
   [[nodiscard]] static const std::atomic<bool>& flag() noexcept;
   [[nodiscard]] static bool is_set() noexcept { return flag().load(); }
 };

@@ -77,7 +77,7 @@ std::terminate_handler abort_with_message = std::abort;
   std::abort();
 }
 
-/// Whether everything printed has reached stdout.
+/// Tells whether everything printed has reached stdout.
 bool written() {
   std::cout.flush();
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();

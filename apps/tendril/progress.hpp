@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// Whether to use colors: stdout is a terminal, and NO_COLOR is not set.
+/// Tells whether to use colors: stdout is a terminal, and NO_COLOR is not set.
 [[nodiscard]] bool wants_color();
 
 /// Progress on stderr: a bar on a terminal, nothing otherwise.

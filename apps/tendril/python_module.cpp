@@ -20,7 +20,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-/// Of the program, or of the library that it is in the Python package.
+/// Returns the folder of the program, or of the library that it is in the Python package.
 fs::path program_folder() {
   Dl_info found{};
   if (dladdr(reinterpret_cast<void*>(&program_folder), &found) != 0 && found.dli_fname != nullptr) {

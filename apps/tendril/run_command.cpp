@@ -107,7 +107,7 @@ std::string when(const simulation::Occurrence& occurrence, long steps) {
                      occurrence.last);
 }
 
-/// What the robots said, where their servos were at their limits, and what they touched.
+/// Prints what the robots said, where their servos were at their limits, and what they touched.
 void print_robots(const simulation::RunResult& result) {
   constexpr std::size_t kMax = 5;
   for (const simulation::RobotStatus& robot : result.statuses) {
@@ -200,7 +200,7 @@ class ResultFolder {
   simulation::FileDescriptor lock_;
 };
 
-/// What is made of the recording after a run.
+/// Images and videos made of the recording after a run.
 struct Pictures {
   std::vector<std::string> files;
   std::vector<std::string> problems;  ///< why something could not be made, a line each

@@ -320,7 +320,8 @@ class ClutterCell final : public Cell {
     }
   }
 
-  /// By dense sampling of the backbone, not by the solver's own clearance.
+  /// Tells whether the body is free, by dense sampling of the backbone, not by the solver's own
+  /// clearance.
   [[nodiscard]] bool is_free(const Obstacles& obstacles, SectionStates states) const {
     constexpr int kPoints = 50;              // in a section
     constexpr double kTouchDistance = 1e-6;  // [m]
@@ -369,7 +370,7 @@ class SharedRow {
   SharedRow(const TipProblem& problem, std::uint64_t seed, std::int64_t samples)
       : problem_(problem), seed_(seed), samples_(samples) {}
 
-  /// Whether a position target lies in the cell.
+  /// Tells whether a position target lies in the cell.
   [[nodiscard]] bool hit(int column, int row) {
     std::call_once(drawn_, [&] { draw(); });
     return hits_[index(column, row)];
@@ -436,8 +437,8 @@ class CoverageCell final : public Cell {
   }
 
  private:
-  /// Whether the tip ends in the cell for one of five targets in it: at its center and near its
-  /// corners.
+  /// Tells whether the tip ends in the cell for one of five targets in it: at its center and near
+  /// its corners.
   [[nodiscard]] bool reaches(AnySolver& solver, int column, int row) const {
     const double rho = column * kCellSize, z = kLowestZ + row * kCellSize;
     const double nearest_z = std::max({z, -(z + kCellSize), 0.0});

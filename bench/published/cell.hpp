@@ -17,7 +17,7 @@ class Cell {
   [[nodiscard]] virtual std::int64_t block_count() const = 0;
   /// Thread-safe. Throws ModelError if the method refuses the row.
   virtual void run_block(std::int64_t block) = 0;
-  /// To be called after all blocks.
+  /// Returns the result; to be called after all blocks.
   [[nodiscard]] virtual std::variant<Measurement, Coverage> result() = 0;
 };
 

@@ -88,7 +88,7 @@ struct Row {
   [[nodiscard]] std::string name() const { return column.empty() ? group : group + " " + column; }
 };
 
-/// Which rows are pooled and printed as one.
+/// Choice of the rows that are pooled and printed as one.
 enum class Pooling { None, Group, All };
 
 struct Table {

@@ -15,7 +15,7 @@ struct Tolerances {
   double angle = 1e-3;     ///< [rad]
 };
 
-/// Whether both errors are within their tolerances, up to rounding.
+/// Tells whether both errors are within their tolerances, up to rounding.
 [[nodiscard]] bool within(const Tolerances& tolerances, double position_error,
                           double angle_error) noexcept;
 

@@ -6,7 +6,7 @@
 
 namespace tendril::tables {
 
-/// Where and how the tables were computed.
+/// Circumstances under which the tables were computed.
 struct Circumstances {
   std::string command = {};    ///< command line
   std::string processor = {};  ///< CPU model

@@ -63,7 +63,7 @@ class CoilController final : public ArmController {
  private:
   enum class Stage { Settle, Feed, Tighten, Press, Hold };
 
-  /// How the arm holds the post, as measured.
+  /// Grip of the arm on the post, as measured.
   struct Grip {
     double force;       ///< mean of the force on the post [N]
     double excess;      ///< of that force over the desired one, relative

@@ -41,9 +41,10 @@ struct MeasuredContact {
 /// are kept.
 inline constexpr int kMaxMeasuredContacts = 64;
 
-/// What a controller measures of the arm in one step. Everything is in the robot's base frame B
-/// (the body `base`, to which the feed and the arm are mounted) and in SI units. `fields` says what
-/// each member is; n is the robot's coordinate count, t its number of tendons and chambers.
+/// Measurement of an arm in one step, as its controller gets it. Everything is in the robot's base
+/// frame B (the body `base`, to which the feed and the arm are mounted) and in SI units. `fields`
+/// says what each member is; n is the robot's coordinate count, t its number of tendons and
+/// chambers.
 struct ArmMeasurement {
   double time = 0.0, timestep = 0.0;
   BaseState base;
@@ -134,9 +135,9 @@ struct ArmMeasurement {
   }
 };
 
-/// What a controller commands in one step. To setpoints the servo law (arm_mechanics.hpp) adds
-/// velocity feed-forward and gravity compensation; moments and tensions are what the actuators are
-/// told, within their limits. `fields` says what each member is.
+/// Command of an arm's controller in one step. To setpoints the servo law (arm_mechanics.hpp) adds
+/// velocity feed-forward and gravity compensation; moments and tensions are commanded to the
+/// actuators as they are, within their limits. `fields` says what each member is.
 struct ArmCommand {
   Eigen::VectorXd q, q_rate;
   Eigen::VectorXd moment, tension;
@@ -173,7 +174,7 @@ struct ArmCommand {
   explicit ArmCommand(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
-/// What the body does against a bend or the length of a section, without gravity: the moment
+/// Resistance of the body to a bend or the length of a section, without gravity: the moment
 /// stiffness (q - rest) + damping q' holds it.
 struct BodySpring {
   double stiffness = 0.0, damping = 0.0, rest = 0.0, lag = 0.0;
@@ -262,9 +263,9 @@ class ArmController : public Controller {
   /// else is refused when the model is loaded. On entry to `update`, q of a controller that does
   /// not command setpoints is the measured one: it is what the robot is taken to be told.
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
-  /// Whether it needs contacts and tip_response in its measurement.
+  /// Tells whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
-  /// Whether it needs tip_response too.
+  /// Tells whether it needs tip_response too.
   [[nodiscard]] virtual bool senses_response() const noexcept { return senses_contacts(); }
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
   /// Returns the number of points written.

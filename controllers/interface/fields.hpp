@@ -116,7 +116,7 @@ constexpr void for_each_field(Use&& use) {
   std::apply([&](const auto&... fields) { (use(fields), ...); }, S::fields());
 }
 
-/// Whether T is a vector or matrix whose size depends on the robot.
+/// Test whether T is a vector or matrix whose size depends on the robot.
 template <class T>
 inline constexpr bool is_sized = false;
 template <int rows>
@@ -124,7 +124,7 @@ inline constexpr bool is_sized<Eigen::Matrix<double, rows, Eigen::Dynamic>> = tr
 template <>
 inline constexpr bool is_sized<Eigen::VectorXd> = true;
 
-/// Whether T is a list of items.
+/// Test whether T is a list of items.
 template <class T>
 inline constexpr bool is_list = false;
 template <class Item>
@@ -132,7 +132,7 @@ inline constexpr bool is_list<std::vector<Item>> = true;
 template <class Item>
 inline constexpr bool is_list<std::span<const Item>> = true;
 
-/// Whether T is an array of numbers.
+/// Test whether T is an array of numbers.
 template <class T>
 inline constexpr bool is_array =
     is_sized<T> || std::is_same_v<T, Eigen::Isometry3d> || std::is_same_v<T, Eigen::Vector3d> ||

@@ -83,7 +83,7 @@ struct MeasurementFaults::Adder {
   void operator()(const Other& /*kind*/) const {}
 };
 
-/// What a fault does to the numbers of its channel in one step.
+/// Effect of a fault on the numbers of its channel in one step.
 struct MeasurementFaults::Effect {
   const Entry& entry;
   const Step& step;

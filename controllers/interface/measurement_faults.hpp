@@ -49,7 +49,7 @@ void visit_channel(Measurement& measurement, FaultChannel channel, const Use& us
   });
 }
 
-/// Whether a controller measures the channel.
+/// Tells whether a controller measures the channel.
 template <class Measurement>
 [[nodiscard]] bool has_channel(Measurement measurement, FaultChannel channel) noexcept {
   bool found = false;
@@ -139,7 +139,7 @@ class MeasurementFaults {
     if (lost) items.clear();
     return lost;
   }
-  /// Whether a dropout is under way in this step; remembers it.
+  /// Tells whether a dropout is under way in this step; remembers it.
   static bool drops_out(const Entry& entry, const Step& step) noexcept;
 
   MemoryLayout layout_;

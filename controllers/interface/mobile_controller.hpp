@@ -15,10 +15,10 @@
 
 namespace tendril {
 
-/// What a controller measures of an arm on a mobile platform in one step. Everything is in the
-/// frame W that the platform's slides move in (the body `base`: fixed, its origin on the floor, z
-/// up) and in SI units. `fields` says what each member is; n is the number of the arm's joints,
-/// ordered yaw, hinges, roll, and 0 of a platform with a continuum arm.
+/// Measurement of an arm on a mobile platform in one step, as its controller gets it. Everything is
+/// in the frame W that the platform's slides move in (the body `base`: fixed, its origin on the
+/// floor, z up) and in SI units. `fields` says what each member is; n is the number of the arm's
+/// joints, ordered yaw, hinges, roll, and 0 of a platform with a continuum arm.
 struct MobileMeasurement {
   double time = 0.0, timestep = 0.0;
   bool has_target = false;
@@ -63,9 +63,9 @@ struct MobileMeasurement {
   explicit MobileMeasurement(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
-/// What a controller commands in one step: setpoints of the position servos, and planned rates,
-/// from which the plugin computes lag compensation; or torques of the joints. `fields` says what
-/// each member is.
+/// Command of a mobile robot's controller in one step: setpoints of the position servos, and
+/// planned rates, from which the plugin computes lag compensation; or torques of the joints.
+/// `fields` says what each member is.
 struct MobileCommand {
   PlatformPose base, base_rate;
   Eigen::VectorXd q, q_rate;
@@ -101,7 +101,7 @@ struct MobileContext {
   const Settings& settings;
   double timestep;
   std::string_view name = {};  ///< of the robot
-  /// Where the robot file starts: x, y [m], heading, joint angles [rad].
+  /// Start pose of the robot file: x, y [m], heading, joint angles [rad].
   std::span<const double> start = {};
   SceneQuery& scene = empty_scene();
 

@@ -14,12 +14,12 @@ struct MeasuredObstacles {
   int moving_count = 0;        ///< number of those
 };
 
-/// What a controller asks about the scene that its robot is in, while it is made. Every question
-/// names a setting of the controller whose text is a name in the scene (`setting::geom_name`,
-/// `setting::body_name`, `setting::obstacle_names`). What is not asked is not looked up, and not
-/// measured: without `measure_target` a measurement has no target. Answers are those of the model
-/// at its reference; a controller is reused only where the answers to all its questions are the
-/// same.
+/// Questions of a controller about the scene that its robot is in, asked while it is made. Every
+/// question names a setting of the controller whose text is a name in the scene
+/// (`setting::geom_name`, `setting::body_name`, `setting::obstacle_names`). What is not asked is
+/// not looked up, and not measured: without `measure_target` a measurement has no target. Answers
+/// are those of the model at its reference; a controller is reused only where the answers to all
+/// its questions are the same.
 ///
 /// The base class is a scene with nothing in it, in which a controller can be made without an
 /// engine: tests override what they need. Every question throws ModelError
@@ -43,7 +43,7 @@ class SceneQuery {
   /// empty: all geoms that can collide with the robot. The answer lives as long as the call that
   /// makes the controller.
   [[nodiscard]] virtual MeasuredObstacles measure_obstacles(const char* setting);
-  /// Of the same selection those that stand still, world frame; ellipsoids too.
+  /// Returns those of the same selection that stand still, world frame; ellipsoids too.
   [[nodiscard]] virtual Obstacles standing_obstacles(const char* setting);
   /// The same selection as plain solids, base frame.
   [[nodiscard]] virtual std::vector<Solid> solids(const char* setting);

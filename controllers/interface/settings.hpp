@@ -71,7 +71,8 @@ constexpr SettingInfo geom_name(const char* name, const char* default_value, con
 constexpr SettingInfo body_name(const char* name, const char* default_value, const char* meaning) {
   return {name, SettingInfo::Type::BodyName, "", default_value, {}, "", meaning};
 }
-/// Which may be absent: then all that the robot can touch.
+/// Returns the row of a selection of obstacles. It may be absent: then all that the robot can
+/// touch.
 constexpr SettingInfo obstacle_names(const char* name, const char* meaning) {
   return {name, SettingInfo::Type::ObstacleNames, "", "", {}, "", meaning};
 }
@@ -92,9 +93,9 @@ class Settings {
   explicit Settings(std::span<const SettingInfo> rows, Texts values = {})
       : rows_(rows), values_(std::move(values)) {}
 
-  /// Whether it is given.
+  /// Tells whether it is given.
   [[nodiscard]] bool has(std::string_view name) const;
-  /// As given, or the row's default.
+  /// Returns the value as given, or the row's default.
   [[nodiscard]] std::string_view text(std::string_view name) const;
   [[nodiscard]] double number(std::string_view name) const;
   [[nodiscard]] std::optional<double> optional_number(std::string_view name) const;

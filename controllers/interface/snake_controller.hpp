@@ -13,8 +13,8 @@
 
 namespace tendril {
 
-/// What a controller measures of a snake in one step; world frame, SI units. `fields` says what
-/// each member is; n is the number of joints.
+/// Measurement of a snake in one step, as its controller gets it; world frame, SI units. `fields`
+/// says what each member is; n is the number of joints.
 struct SnakeMeasurement {
   double time = 0.0, timestep = 0.0;
   double feed = 0.0, upright = 1.0;
@@ -56,8 +56,8 @@ struct SnakeMeasurement {
   explicit SnakeMeasurement(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
-/// What a controller commands in one step: setpoints of the position servos, to which the plugin
-/// adds lag and gravity compensation; or torques. `fields` says what each member is.
+/// Command of a snake's controller in one step: setpoints of the position servos, to which the
+/// plugin adds lag and gravity compensation; or torques. `fields` says what each member is.
 struct SnakeCommand {
   Eigen::VectorXd q, q_rate;
   Eigen::VectorXd torque;

@@ -88,7 +88,7 @@ class GroundPathFollower {
     /// Direction from s to s + ds [rad].
     [[nodiscard]] double direction(double s, double ds) const noexcept;
   };
-  /// Where the snake is, relative to its path.
+  /// Location of the snake relative to its path.
   struct Location {
     double tangent;         ///< of the path there [rad]
     Eigen::Vector2d along;  ///< the same as a direction

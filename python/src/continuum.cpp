@@ -52,8 +52,8 @@ struct Configurations {
   }
 };
 
-/// What `make` gives; an error's message has the name that the parameter has in Python and in robot
-/// files.
+/// Returns what `make` gives; an error's message has the name that the parameter has in Python and
+/// in robot files.
 template <class Make>
 auto with_python_names(const Make& make) {
   try {

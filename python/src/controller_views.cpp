@@ -142,7 +142,8 @@ void bind_context(nb::module_& module) {
   }
 }
 
-/// What a controller measures and commands; several kinds of robots may have the same interface.
+/// Binds what a controller measures and commands; several kinds of robots may have the same
+/// interface.
 template <class Interface>
 void bind_interface(nb::module_& module) {
   using Measurement = typename Interface::Measurement;

@@ -28,14 +28,14 @@ namespace {
 
 // ---- the interpreter
 
-/// From the end of the interpreter on no object of Python exists for controllers.
+/// End of the interpreter, from which on no object of Python exists for controllers.
 std::atomic<bool> interpreter_is_gone = false;
 
-/// What Python keeps of a thread that is none of its own, such as those of mujoco.rollout: made at
-/// the first update and kept, because making it takes longer than an update.
+/// State that Python keeps of a thread that is not its own, such as those of mujoco.rollout: made
+/// at the first update and kept, because making it takes longer than an update.
 class ThreadState {
  public:
-  /// Of this thread, which may have one already: then that serves.
+  /// Keeps the state of this thread, which may have one already: then that serves.
   static void keep() {
     thread_local ThreadState own;
     static_cast<void>(own);
@@ -84,7 +84,7 @@ class InterpreterLock {
   std::optional<nb::gil_scoped_acquire> lock_;
 };
 
-/// What a controller has of Python. All of it is destroyed at the end of the interpreter, which an
+/// Python objects of a controller. All of it is destroyed at the end of the interpreter, which an
 /// mjData may survive.
 struct PythonObjects {
   PythonObjects() = default;
@@ -93,7 +93,7 @@ struct PythonObjects {
   virtual ~PythonObjects() = default;
 };
 
-/// With the interpreter lock.
+/// Returns the live objects. Needs the interpreter lock.
 std::map<const PythonObjects*, std::unique_ptr<PythonObjects>>& live_objects() {
   static auto* const all = new std::map<const PythonObjects*, std::unique_ptr<PythonObjects>>();
   return *all;
@@ -108,8 +108,8 @@ using SettingRow =
 /// An own quantity: name, unit, meaning.
 using QuantityRow = std::tuple<std::string, std::string, std::string>;
 
-/// What a name was registered with, and the class that stands behind it now. Never destroyed: the
-/// engine keeps plugins.
+/// Registration of a name, and the class that stands behind it now. Never destroyed: the engine
+/// keeps plugins.
 struct PythonKind {
   std::string name, robot, source;
   std::vector<SettingRow> setting_rows;
@@ -145,7 +145,7 @@ void make_tables(PythonKind& kind) {
     kind.quantities.push_back({name.c_str(), unit.c_str(), meaning.c_str()});
 }
 
-/// By name. With the interpreter lock.
+/// Returns the kinds by name. Needs the interpreter lock.
 std::map<std::string, PythonKind*, std::less<>>& python_kinds() {
   static auto* const all = new std::map<std::string, PythonKind*, std::less<>>();
   return *all;
@@ -222,7 +222,7 @@ PyContinuumRobot arm_of(std::string_view name, const ContinuumRobot& robot) {
   return arm;
 }
 
-/// What `tendril.controller` lets a class have of the scene: its target, and obstacles.
+/// Asks the scene for what `tendril.controller` lets a class have of it: its target, and obstacles.
 std::optional<MeasuredObstacles> ask_scene(const PythonKind& kind, const Settings& settings,
                                            SceneQuery& scene) {
   std::optional<MeasuredObstacles> measured;
@@ -443,7 +443,7 @@ class PythonController final : public Base {
     return size;
   }
 
-  /// Of the attribute `commands`; throws ModelError.
+  /// Returns the kind that the attribute `commands` names; throws ModelError.
   static CommandKind command_kind(const nb::object& self) {
     const nb::object given = nb::getattr(self, "commands", nb::str("setpoints"));
     const auto text = nb::cast<std::string>(nb::str(given));

@@ -15,7 +15,7 @@ namespace tendril::python {
 
 struct PyControllerReport {
   explicit PyControllerReport(std::vector<std::string> own_names);
-  /// To the defaults.
+  /// Resets all to the defaults.
   void clear();
   void get(ControllerReport& to) const noexcept;
   /// Place of an own quantity. Throws nb::key_error.
@@ -27,8 +27,8 @@ struct PyControllerReport {
   std::vector<double> own_values;
 };
 
-/// What a controller is made with: the fields of its context, the robot, the settings, and the
-/// obstacles that it asked for.
+/// Context with which a controller is made: the fields of its own context, the robot, the settings,
+/// and the obstacles that it asked for.
 template <class Context>
 struct PyContext : View<Context> {
   explicit PyContext(const Context& from) : View<Context>(from, Access::Read) {}

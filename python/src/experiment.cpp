@@ -109,7 +109,7 @@ class PyRun {
     run_->step();
   }
 
-  /// To the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
+  /// Runs to the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
   void run() {
     const nb::gil_scoped_release unlocked;
     const simulation::EngineLog log;

@@ -41,7 +41,7 @@ nb::tuple tuple_of(const std::vector<std::size_t>& numbers) {
   return nb::tuple(list);
 }
 
-/// What `create` writes once.
+/// Returns what `create` writes once.
 nb::dict description(const RolloutLayout& layout, const RolloutAttributes& attributes,
                      std::span<const std::byte> model) {
   nb::dict texts, numbers;
@@ -106,7 +106,7 @@ class PythonColumns final : public ColumnFile {
     whole([&] { flush_rows_(); });
   }
 
-  /// After a block: raises what a signal handler has raised meanwhile.
+  /// Raises, after a block, what a signal handler has raised meanwhile.
   void raise_postponed() {
     if (postponed_) std::rethrow_exception(std::exchange(postponed_, nullptr));
   }

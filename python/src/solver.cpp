@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kDirectionLengthSlack = 1e-3;  // as `tendril ik`
 
-/// What a call of `solve` found, target by target.
+/// Results of a call of `solve`, target by target.
 struct Result {
   Shape leading, state_shape;
   const char* (*status_name)(std::uint8_t) = nullptr;

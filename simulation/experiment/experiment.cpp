@@ -148,8 +148,8 @@ void collect_settings(const Fields& fields, const toml::table& table, const std:
   }
 }
 
-/// In the order of the file, which a toml::table does not keep: later settings override earlier
-/// ones.
+/// Returns the settings in the order of the file, which a toml::table does not keep: later settings
+/// override earlier ones.
 std::vector<KeyedNode> settings_in_order(const Fields& fields) {
   std::vector<KeyedNode> all;
   collect_settings(fields, fields.toml(), "", all);

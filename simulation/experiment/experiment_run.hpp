@@ -52,7 +52,7 @@ class ExperimentRun {
   /// Begins a recording, before the first step.
   void record(const OpenRecording& open);
 
-  /// Whether there is no step left: the run is over, has diverged or was interrupted.
+  /// Tells whether there is no step left: the run is over, has diverged or was interrupted.
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// Makes one step; nothing when the run is done. Throws what the recording throws.
   void step();

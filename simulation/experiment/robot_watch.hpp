@@ -59,8 +59,8 @@ class RobotWatch {
   /// allocation.
   bool sample(const mjModel& model, const mjData& data, double time) noexcept;
 
-  /// After a step for which `sample` returned true: the robots that do not follow their commands
-  /// or make no progress since then, a line each.
+  /// Returns, after a step for which `sample` returned true, one line for each robot that does not
+  /// follow its commands or makes no progress since then.
   [[nodiscard]] std::vector<std::string> not_following(const mjData& data) const;
 
   [[nodiscard]] long steps() const noexcept { return steps_; }

@@ -5,7 +5,7 @@
 
 namespace tendril::simulation::generate {
 
-/// Whether a disc gets from the origin to a point: by a search on a grid of 50 mm that knows
+/// Tells whether a disc gets from the origin to a point: by a search on a grid of 50 mm that knows
 /// nothing of how robots plan.
 /// @param room  distance of a point from the nearest obstacle [m]
 /// @param half  of the edge of the searched square about the origin [m]

@@ -34,7 +34,7 @@ double room(const std::vector<Piece>& pieces, const Vector2d& p) {
   return least;
 }
 
-/// What the snake moves by: sideways, with room for its length, or head first on scales.
+/// Locomotion of the snake: sideways, with room for its length, or head first on scales.
 struct Mover {
   const char* gait;
   double speed;     ///< at least, on the way [m/s]

@@ -31,7 +31,7 @@ struct Box {
   }
 };
 
-/// Whether an elastic rod can be fed along the plan, its tip this far from all obstacles.
+/// Tells whether an elastic rod can be fed along the plan, its tip this far from all obstacles.
 bool can_be_fed(const ContactPlan& plan, double room) {
   const std::vector<PlanarArc> path = passing_path(plan.base, plan.contacts, plan.target(), room);
   if (path.empty()) return false;

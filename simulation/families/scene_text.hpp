@@ -11,7 +11,7 @@
 /// Helpers that the generators of the families share.
 namespace tendril::simulation::generate {
 
-/// After so many draws without a scene a generator gives up.
+/// Number of draws without a scene after which a generator gives up.
 inline constexpr int kMaxDraws = 20'000;
 
 /// Random numbers of a family and seed, one after the other.
@@ -21,7 +21,7 @@ class RandomStream {
       : draws_(seed, "generate." + family) {}
   double uniform(double low, double high) { return low + (high - low) * draws_.uniform(count_++); }
   double angle();
-  /// In [low, high].
+  /// Draws an integer in [low, high].
   int integer(int low, int high);
   bool coin_flip() { return uniform(0.0, 1.0) < 0.5; }
 

@@ -107,7 +107,7 @@ void draw_goal(RandomStream& draws, std::vector<SectionState>& goal) {
   goal.front().theta *= 0.3;  // it is in the opening
 }
 
-/// Whether the arm gets to its goal when all sections bend evenly, this far from the shelf.
+/// Tells whether the arm gets to its goal when all sections bend evenly, this far from the shelf.
 bool can_bend(BodyArcs& body, const std::vector<SectionState>& goal, const Shelf& shelf,
               double room) {
   std::vector<Obstacle> obstacles;

@@ -243,7 +243,7 @@ extern "C" void remove_partial_file(int /*signal*/) {
   _exit(kExitInterrupted);
 }
 
-/// From now on an interrupt removes the file; empty: no longer. Ignored signals stay ignored.
+/// Lets an interrupt remove the file from now on; empty: no longer. Ignored signals remain ignored.
 void remove_at_interrupt(const std::string& file) {
   if (file.size() >= sizeof partial_file) return;
   std::memcpy(partial_file, file.c_str(), file.size() + 1);

@@ -44,7 +44,7 @@ class CsvReader {
   /// unknown or repeated column or without a required one.
   CsvReader(const std::string& file, const CsvLayout& layout);
 
-  /// Whether the table has the column of the layout with this index.
+  /// Tells whether the table has the column of the layout with this index.
   [[nodiscard]] bool has(std::size_t column) const { return present_[column]; }
 
   /// Reads the next row into `values`, one per column of the layout; 0 for columns that are absent.

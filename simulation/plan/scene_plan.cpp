@@ -156,7 +156,7 @@ PlanShape shape_of(const mjModel& model, int geom, const Isometry3d& X_BO) {
   return shape;
 }
 
-/// What the arm's controller plans when the model is loaded.
+/// Returns the plan that the arm's controller makes when the model is loaded.
 PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& arm,
                          const ScenePlanOptions& options, const std::string& name) {
   constexpr int kMaxContacts = 3;  // the controller's default

@@ -119,7 +119,7 @@ class Body {
     return M;
   }
 
-  /// Of the tip across the arm.
+  /// Returns the Jacobian of the tip across the arm.
   VectorXd tip_jacobian() {
     std::vector<mjtNum> J(static_cast<std::size_t>(3 * size()));
     mj_jacSite(model_.get(), data_.get(), J.data(), nullptr, tip_);
@@ -132,7 +132,7 @@ class Body {
   [[nodiscard]] bool is_slide(int dof) const {
     return model_->jnt_type[model_->dof_jntid[dof]] == mjJNT_SLIDE;
   }
-  /// Of the twist hinges in series [N m/rad]; infinite without any.
+  /// Returns the stiffness of the twist hinges in series [N m/rad]; infinite without any.
   [[nodiscard]] double torsional_stiffness() const {
     double compliance = 0.0;
     for (int i = 0; i < size(); ++i)
@@ -164,7 +164,7 @@ class Body {
   int tip_ = -1;
 };
 
-/// From q to rest, by Newton's method with bounded steps; false: it finds none.
+/// Moves q to rest, by Newton's method with bounded steps; false: it finds none.
 bool come_to_rest(Body& body, VectorXd& q) {
   constexpr double kLargestStep = 0.2;  // of a joint [rad or m]
   constexpr double kRest = 1e-9;
@@ -236,7 +236,7 @@ BodyReport::Response response(Body& body, bool driven, BodyReport::Torsion* tors
   return result;
 }
 
-/// Whether the arm comes to rest after a step of its commands.
+/// Tells whether the arm comes to rest after a step of its commands.
 bool comes_to_rest(const ContinuumDescription& robot, double timestep) {
   constexpr double kTime = 3.0;       // [s]
   constexpr double kRestSpeed = 0.2;  // of every joint [rad/s or m/s]

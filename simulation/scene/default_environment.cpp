@@ -31,7 +31,7 @@ void add_target(mjSpec& spec, const ControllerConfig& controller, const double (
   std::copy_n(color, 4, sphere->rgba);
 }
 
-/// Where the tip of an arm is whose sections are all bent by a quarter of their limit.
+/// Returns the tip's position when all sections are bent by a quarter of their limit.
 Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
   std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
   for (std::size_t i = 0; i < states.size(); ++i)

@@ -40,7 +40,7 @@ std::string default_target(std::string_view controller) {
   return {};
 }
 
-/// Whether a description is that of these texts of an instance's configuration.
+/// Tells whether a description is that of these texts of an instance's configuration.
 bool has_texts(const RobotDescription& robot, const std::string& text, const std::string& arm) {
   if (std::visit([](const auto& d) -> const std::string& { return d.text; }, robot) != text)
     return false;

@@ -35,20 +35,20 @@ class ArmPathPlanner {
 
   using Pose = RrtConnect::Configuration;
 
-  /// Whether the body keeps the safety distance, less `slack` [m], in a pose; 0.1 mm too near still
-  /// counts as free.
+  /// Tells whether the body keeps the safety distance, less `slack` [m], in a pose; 0.1 mm too near
+  /// still counts as free.
   [[nodiscard]] bool is_free(const Pose& q, const Obstacles& obstacles, const BaseState& base = {},
                              double slack = 0.0) noexcept;
   /// Distance of the backbone from the obstacles in a pose, less safety_distance [m].
   [[nodiscard]] double clearance(const Pose& q, const Obstacles& obstacles,
                                  const BaseState& base = {}) noexcept;
-  /// Whether poses on the straight line from `a` to `b`, `b` included, are free. Where the distance
-  /// is not kept at `a`, no more than the clearance at `a` is required before `b`.
+  /// Tells whether poses on the straight line from `a` to `b`, `b` included, are free. Where the
+  /// distance is not kept at `a`, no more than the clearance at `a` is required before `b`.
   [[nodiscard]] bool line_is_free(const Pose& a, const Pose& b, const Obstacles& obstacles,
                                   const BaseState& base = {}, double slack = 0.0) noexcept;
 
   using Progress = RrtConnect::Progress;
-  /// Of the memory of a search.
+  /// Returns the layout of the memory of a search.
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
   /// Begins a search. The same seed, >= 0, finds the same path.
   void begin(const Pose& from, const Pose& to, int seed, std::span<double> memory) const noexcept;
@@ -60,7 +60,7 @@ class ArmPathPlanner {
   void add_reached(const Pose& q, int parent, std::span<double> memory) const noexcept {
     search_.add_reached(q, parent, trees_(memory));
   }
-  /// How many poses are known to be reached from `from`, and pose i of them.
+  /// Counts the poses known to be reached from `from`; below, pose i of them.
   [[nodiscard]] int reached_count(std::span<const double> memory) const noexcept {
     return search_.reached_count(trees_(memory));
   }

@@ -22,7 +22,7 @@ struct PlaneDisc {
                                                      const Eigen::Vector3d& center,
                                                      double inflated_radius) noexcept;
 
-/// Where a section starts and the plane that it bends in; unit vectors.
+/// Start of a section and the plane that it bends in; unit vectors.
 struct SectionFrame {
   Eigen::Vector3d start = Eigen::Vector3d::Zero();
   Eigen::Vector3d tangent = Eigen::Vector3d::UnitZ();

@@ -33,13 +33,13 @@ class GroundMap {
   /// Distance of p from the nearest obstacle [m], at most 0.71 cells too small or too large by the
   /// grid; 0 in an obstacle, negative outside of the rectangle.
   [[nodiscard]] double clearance(const Eigen::Vector2d& p) const noexcept;
-  /// Whether p is in the rectangle.
+  /// Tells whether p is in the rectangle.
   [[nodiscard]] bool contains(const Eigen::Vector2d& p) const noexcept;
 
   [[nodiscard]] int columns() const noexcept { return columns_; }
   [[nodiscard]] int rows() const noexcept { return rows_; }
   [[nodiscard]] double cell() const noexcept { return cell_; }
-  /// Of a cell's center.
+  /// Returns the clearance of a cell's center.
   [[nodiscard]] double clearance(int column, int row) const noexcept {
     return distance_[index(column, row)];
   }
@@ -50,8 +50,8 @@ class GroundMap {
   [[nodiscard]] Eigen::Vector2d cell_of(const Eigen::Vector2d& p) const noexcept {
     return (p - low_) / cell_ - Eigen::Vector2d(0.5, 0.5);
   }
-  /// Of a table with one number for each cell, bilinear between the cells' centers; p in the
-  /// rectangle.
+  /// Interpolates a table with one number for each cell, bilinear between the cells' centers; p in
+  /// the rectangle.
   [[nodiscard]] double interpolate(std::span<const double> table,
                                    const Eigen::Vector2d& p) const noexcept;
   [[nodiscard]] std::size_t index(int column, int row) const noexcept {
@@ -80,7 +80,7 @@ class GroundPaths {
   /// Time of travel from p; infinite where there is no way for the disc.
   [[nodiscard]] double time(const Eigen::Vector2d& p) const noexcept;
 
-  /// How a way begins.
+  /// Start of a path.
   struct Start {
     Eigen::Vector2d position = Eigen::Vector2d::Zero();
     double heading = 0.0;  ///< [rad]

@@ -74,7 +74,7 @@ class ObstacleSolver {
   [[nodiscard]] Clearance clearance(SectionStates states, const Obstacles& obstacles,
                                     const BaseState& base = {}) noexcept;
 
-  /// Whether the body keeps the margin in a pose; cheaper than its clearance.
+  /// Tells whether the body keeps the margin in a pose; cheaper than its clearance.
   [[nodiscard]] bool is_free(SectionStates states, const Obstacles& obstacles,
                              const BaseState& base = {}) noexcept;
 

@@ -20,7 +20,7 @@ namespace tendril {
 /// Something that the body may touch and bend further at: a disc, or a corner (of radius 0).
 struct ContactPoint {
   Disc disc;
-  /// Where on the surface it should touch [m], to within `slack` [m]; anywhere if not given.
+  /// Desired place of the contact on the surface [m], to within `slack` [m]; anywhere if not given.
   std::optional<Eigen::Vector2d> desired = std::nullopt;
   double slack = 0.0;
 };
@@ -29,8 +29,8 @@ struct ContactPoint {
 /// in its order.
 [[nodiscard]] std::vector<ContactPoint> contact_points_of(const PlanarObstacle& obstacle);
 
-/// Which later arcs a contact must hold against. A contact on side sigma, met by an arc of
-/// curvature k, holds while sigma (k' - k) >= 0, k' being the actuation.
+/// Rule for the later arcs that a contact must hold against. A contact on side sigma, met by an arc
+/// of curvature k, holds while sigma (k' - k) >= 0, k' being the actuation.
 enum class ContactRule {
   Persistent,  ///< every earlier contact against every later arc: one actuation bends the whole
                ///< body
@@ -40,16 +40,16 @@ enum class ContactRule {
 
 enum class ContactSearch {
   Exhaustive,  ///< every chain, fewer contacts first
-  /// For many contact points. The chain with the smallest lower bound of its length comes first. A
-  /// chain is left out if another one ends at the same contact with nearly the same heading (1 deg)
-  /// and is no longer, in no later section, and restricted by no more contacts; so is a contact
-  /// from which `max_length` cannot reach the target. The shortest path is found up to the effect
-  /// of such a change of heading; other paths may be missing.
+  /// Search for many contact points. The chain with the smallest lower bound of its length comes
+  /// first. A chain is left out if another one ends at the same contact with nearly the same
+  /// heading (1 deg) and is no longer, in no later section, and restricted by no more contacts; so
+  /// is a contact from which `max_length` cannot reach the target. The shortest path is found up to
+  /// the effect of such a change of heading; other paths may be missing.
   Pruned
 };
 [[nodiscard]] const char* to_string(ContactSearch search) noexcept;
 
-/// What the body may do and how far the search may go; checked by the planners' constructors.
+/// Limits of the body and of the search; checked by the planners' constructors.
 struct ContactPlannerOptions {
   double body_radius = 0.01;           ///< [m], in [0, 1e9]
   double max_curvature = 15.0;         ///< [1/m], > 0

@@ -8,8 +8,8 @@
 
 namespace tendril {
 
-/// What a plan with contacts needs to know of an arm that is fed out of a straight guide along the
-/// z axis of its base, and bends in the base's x-z plane.
+/// Properties, as a plan with contacts needs them, of an arm that is fed out of a straight guide
+/// along the z axis of its base, and bends in the base's x-z plane.
 struct FedArm {
   double body_radius = 0.01;    ///< [m], > 0
   double guide_length = 0.0;    ///< the guide ends there; 0: the arm is clamped at its base [m]

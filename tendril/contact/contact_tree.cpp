@@ -292,7 +292,7 @@ bool ContactTree::add_to_frontier(int chain) {
   return true;
 }
 
-/// Whether the aim cannot be reached through the contact, along straight lines.
+/// Tells whether the aim cannot be reached through the contact, along straight lines.
 bool ContactTree::is_too_far(int chain, int contact) const noexcept {
   if (options_.search == ContactSearch::Exhaustive) return false;
   const Disc& disc = contacts_[static_cast<std::size_t>(contact)].disc;

@@ -11,7 +11,7 @@
 
 namespace tendril {
 
-/// What is to be grasped, and how far round it the body should be wrapped.
+/// Object to be grasped, and how far around it the body should be wrapped.
 struct GraspGoal {
   int object = 0;           ///< index of the obstacle: a disc or a convex polygon
   double wrap_angle = 0.0;  ///< desired angle of the body round it, from the first contact on, in
@@ -103,8 +103,9 @@ class GraspPlanner {
   GraspResult result_;
 };
 
-/// How far along the newest arc of a body (the last of `steps`) the body is clear of itself [m]:
-/// once two of its points are 2 `body_radius` apart, no later one comes nearer.
+/// Returns the length along the newest arc of a body (the last of `steps`) on which the body is
+/// clear of itself [m]: once two of its points are 2 `body_radius` apart, no later one comes
+/// nearer.
 /// Source: derived in docs/planning.md. Found by marching; an overlap shorter than body_radius / 50
 /// may be missed.
 [[nodiscard]] double self_clear_length(std::span<const ContactStep> steps,

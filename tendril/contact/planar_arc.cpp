@@ -54,7 +54,7 @@ double distance_local(double curvature, double length, const Vector2d& local) no
   return std::min(local.norm(), (local_point(curvature, length) - local).norm());
 }
 
-/// Where the line a + t d meets the full circle: the roots of
+/// Returns t where the line a + t d meets the full circle: the roots of
 ///     k |d|^2 t^2 + 2 (k a.d - d_x) t + (k |a|^2 - 2 a_x) = 0.
 std::array<double, 2> circle_crossings(double curvature, const Vector2d& a,
                                        const Vector2d& d) noexcept {

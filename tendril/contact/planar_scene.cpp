@@ -36,7 +36,7 @@ bool is_usable(const Vector2d& p) {
 
 double cross(const Vector2d& a, const Vector2d& b) { return a.x() * b.y() - a.y() * b.x(); }
 
-/// Whether the closed segments have a point in common.
+/// Tells whether the closed segments have a point in common.
 bool segments_meet(const Vector2d& a, const Vector2d& b, const Vector2d& c, const Vector2d& d) {
   const auto within = [](const Vector2d& p, const Vector2d& q, const Vector2d& r) {
     return std::min(p.x(), q.x()) <= r.x() && r.x() <= std::max(p.x(), q.x()) &&
@@ -150,7 +150,7 @@ double shape_distance(const PlanarObstacle& shape, const Vector2d& point,
   return polygon_distance(*std::get_if<Polygon>(&shape), point, gradient);
 }
 
-/// How far the backbone stays from a shape, and where it enters it.
+/// Distance of the backbone from a shape, and where it enters it.
 struct Approach {
   double distance = kInfinity;  ///< [m]; polygons: 0 where it enters
   double entry = kInfinity;     ///< arc length at which the backbone enters [m]; discs: not set

@@ -76,7 +76,7 @@ class PlanarScene {
   /// The clearance with the obstacle that it belongs to.
   [[nodiscard]] ArcContact nearest(const PlanarArc& arc, double body_radius) const noexcept;
 
-  /// Whether the clearance is >= -`tolerance`; cheaper than the clearance.
+  /// Tells whether the clearance is >= -`tolerance`; cheaper than the clearance.
   [[nodiscard]] bool is_clear(const PlanarArc& arc, double body_radius,
                               double tolerance) const noexcept;
 

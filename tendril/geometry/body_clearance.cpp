@@ -52,7 +52,7 @@ class ArcMinimum {
         search_(search),
         least_(least) {}
 
-  /// Whether something less was found.
+  /// Tells whether something less was found.
   [[nodiscard]] bool find() noexcept {
     for (int i = 0; i <= kCoarse; ++i) {
       const Sample sample = at(arc_.length * i / kCoarse);
@@ -93,12 +93,13 @@ class ArcMinimum {
               .normal = sample.normal};
   }
 
-  /// Whether a relevant distance fits between two samples, which changes by no more than s does.
+  /// Tells whether a relevant distance fits between two samples, which changes by no more than s
+  /// does.
   [[nodiscard]] bool may_hold(const Sample& a, const Sample& b) const noexcept {
     return 0.5 * (a.distance + b.distance - (b.s - a.s)) < least_.distance - search_.tolerance;
   }
 
-  /// By halving, between a, where the distance falls, and b, where it rises.
+  /// Finds a minimum by halving, between a, where the distance falls, and b, where it rises.
   [[nodiscard]] Sample local_minimum(Sample a, Sample b) noexcept {
     const double resolution = 1e-9 + 0.01 * search_.tolerance;
     for (int i = 0; i < kRefine && b.s - a.s > resolution; ++i) {
@@ -108,7 +109,7 @@ class ArcMinimum {
     return a.distance < b.distance ? a : b;
   }
 
-  /// From a to b in steps so short that nothing below least.distance - tolerance fits in.
+  /// Marches from a to b in steps so short that nothing below least.distance - tolerance fits in.
   void march(Sample a, const Sample& b) noexcept {
     while (a.s < b.s && may_hold(a, b)) {
       const double step = safe_step(a, b);
@@ -121,7 +122,8 @@ class ArcMinimum {
     }
   }
 
-  /// On a convex shape the distance bends down by no more than the arc does.
+  /// Returns a step over which nothing relevant is missed. On a convex shape the distance bends
+  /// down by no more than the arc does.
   [[nodiscard]] double safe_step(const Sample& a, const Sample& b) const noexcept {
     const double above = std::max(0.0, a.distance - least_.distance) + search_.tolerance;
     double step = above;

@@ -51,7 +51,7 @@ struct Clearance {
   Eigen::Vector3d normal = Eigen::Vector3d::UnitX();  ///< unit, away from the obstacle
 };
 
-/// How thoroughly an arc is searched that has no closed form of its distance to a shape.
+/// Thoroughness of the search along an arc that has no closed form of its distance to a shape.
 struct ArcSearch {
   double tolerance = 1e-7;  ///< the distance found is above the least one by at most this [m], > 0
   double below = std::numeric_limits<double>::infinity();  ///< only distances below it are searched

@@ -54,7 +54,7 @@ void RrtConnect::add_reached(const Configuration& q, int parent,
   node_(memory) = node;
 }
 
-/// From the first tree's root to where the trees meet, and on to the second one's: path_.
+/// Writes path_, from the first tree's root to where the trees meet, and on to the second one's.
 void RrtConnect::join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept {
   for (int i = at_first; i >= 0; i = first.parent(i)) path_.col(path_count_++) = first.nodes.col(i);
   for (int i = 0; i < path_count_ / 2; ++i) path_.col(i).swap(path_.col(path_count_ - 1 - i));

@@ -11,7 +11,7 @@
 
 namespace tendril {
 
-/// What RrtConnect asks of a configuration space. Configurations are vectors of `dimension`
+/// Requirements of RrtConnect on a configuration space. Configurations are vectors of `dimension`
 /// numbers. A space counts the configurations that it has checked for collision.
 template <class S>
 concept ConfigurationSpace = requires(S& space, const Eigen::Ref<const Eigen::VectorXd>& a,
@@ -21,7 +21,7 @@ concept ConfigurationSpace = requires(S& space, const Eigen::Ref<const Eigen::Ve
   noexcept->std::convertible_to<double>;
   { space.is_free(b) }
   noexcept->std::convertible_to<bool>;
-  /// Whether the straight line from `a` to `b` is free; at least one check.
+  /// Tells whether the straight line from `a` to `b` is free; at least one check.
   { space.line_is_free(a, b) }
   noexcept->std::convertible_to<bool>;
   /// Writes the configuration that the trees grow towards in the attempt, from 0, of a search
@@ -60,7 +60,7 @@ class RrtConnect {
   /// Precondition: options within their ranges.
   explicit RrtConnect(const RrtConnectOptions& options);
 
-  /// Of the memory of a search.
+  /// Returns the layout of the memory of a search.
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
   /// Begins a search. Other free configurations `to` may be added at any time before it ends.
@@ -70,7 +70,7 @@ class RrtConnect {
 
   /// Adds a configuration to which the line from reached configuration `parent` is free.
   void add_reached(const Configuration& q, int parent, std::span<double> memory) const noexcept;
-  /// How many configurations are known to be reached from `from`, and configuration i of them.
+  /// Counts the configurations known to be reached from `from`; below, configuration i of them.
   [[nodiscard]] int reached_count(std::span<const double> memory) const noexcept {
     return trees_[0].count(memory);
   }
@@ -88,7 +88,7 @@ class RrtConnect {
   template <ConfigurationSpace Space>
   [[nodiscard]] bool shorten(Space& space, int checks) noexcept;
 
-  /// Where the path found last ends. Precondition: Found.
+  /// Returns the end of the path found last. Precondition: Found.
   [[nodiscard]] Eigen::MatrixXd::ConstColXpr end() const noexcept {
     return path_.col(path_count_ - 1);
   }

@@ -112,7 +112,7 @@ double cross(const Vector2d& a, const Vector2d& b) noexcept {
   return a.x() * b.y() - a.y() * b.x();
 }
 
-/// Whether the closed segments a-b and c-d have a point in common.
+/// Tells whether the closed segments a-b and c-d have a point in common.
 bool segments_meet(const Vector2d& a, const Vector2d& b, const Vector2d& c,
                    const Vector2d& d) noexcept {
   const double c_side = cross(b - a, c - a), d_side = cross(b - a, d - a);

@@ -32,9 +32,9 @@ class SignedDistance {
   [[nodiscard]] Eigen::Vector3d gradient(const Eigen::Vector3d& p_O) const noexcept {
     return at(p_O).gradient;
   }
-  /// Whether the distance is the true one; otherwise a lower bound of its magnitude.
+  /// Tells whether the distance is the true one; otherwise a lower bound of its magnitude.
   [[nodiscard]] virtual bool is_exact() const noexcept { return true; }
-  /// Whether the solid is convex: its signed distance is then a convex function of the point.
+  /// Tells whether the solid is convex: its signed distance is then a convex function of the point.
   [[nodiscard]] virtual bool is_convex() const noexcept { return true; }
   [[nodiscard]] virtual BoundingSphere bounds() const noexcept = 0;
   /// Radius of a sphere about the frame's origin if that is what the solid is, otherwise negative.

@@ -28,7 +28,7 @@ class AnySolver {
   }
   ~AnySolver() = default;
 
-  /// As the solver held; allocates and throws nothing.
+  /// Solves with the solver held; allocates and throws nothing.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept {
     return held_->solve(target, start, base);
@@ -58,7 +58,7 @@ class AnySolver {
   std::unique_ptr<Held> held_;
 };
 
-/// What every solver takes.
+/// Options that every solver takes.
 struct SolverOptions {
   int max_iterations = 0;             ///< >= 1; 0: the solver's own default
   double position_tolerance = 1e-5;   ///< [m], > 0

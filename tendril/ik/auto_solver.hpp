@@ -8,7 +8,7 @@
 
 namespace tendril {
 
-/// What to do with the freedom that the target leaves.
+/// Use of the freedom that the target leaves.
 enum class Preference : std::uint8_t {
   None,         ///< the pose that the descent ends at
   Straight,     ///< the least bending (sum of theta^2); lengths as they come

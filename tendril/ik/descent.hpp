@@ -11,7 +11,7 @@ namespace tendril {
 /// 5 x 5 whatever the number of sections.
 class Descent : public TipDescent<Descent, 5> {
  public:
-  /// When a descent that still gains a little ends.
+  /// Rule for the end of a descent that still gains a little.
   enum class StopRule {
     GiveUpEarly,       ///< a slow descent seldom meets the target, and another start may
     RunToConvergence,  ///< the closest pose is desired
@@ -30,7 +30,7 @@ class Descent : public TipDescent<Descent, 5> {
   void mark() noexcept;
   [[nodiscard]] bool is_beyond(double limit) const noexcept;
 
-  /// From a pose that meets the target, moves towards `preferred` as far as the target allows (at
+  /// Moves, from a pose that meets the target, towards `preferred` as far as the target allows (at
   /// least to where the steps gain little) and counts iterations as `run`. Without `lengths` only
   /// the bends count. The pose meets the target afterwards too.
   void relax(SectionStates preferred, const BaseState& preferred_base, bool lengths,

@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// Which single-section solve FABRIKx uses. Sections of one arc are solved in closed form with any
+/// Choice of FABRIKx's single-section solve. Sections of one arc are solved in closed form with any
 /// of them. Polynomials are fitted in the solver's constructor.
 enum class SectionSolve : std::uint8_t { Iterative, Newton, Polynomial };
 
@@ -18,7 +18,7 @@ struct FabrikxOptions {              ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   SectionSolve section_solve = SectionSolve::Newton;
-  /// Of the single-section solves. The feed limit is taken from the robot, see `feed_base`.
+  /// Options of the single-section solves. The feed limit is taken from the robot, see `feed_base`.
   SectionIkOptions section_ik{};
   /// Extension, not in [FABRIKx]: the forward stage bends no section by more than its limit, which
   /// hands the limit on to the neighbors and removes most stalls of robots with moderate limits.

@@ -8,7 +8,7 @@
 
 namespace tendril {
 
-/// Which part of the goal pose a solver must meet. The spin about the tip's own axis is never
+/// Part of the goal pose that a solver must meet. The spin about the tip's own axis is never
 /// constrained.
 enum class TipTask : std::uint8_t {
   Position,              ///< 3 equations
@@ -34,7 +34,7 @@ enum class IkStatus : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(IkStatus status) noexcept;
 
-/// What every tip solver returns. The errors are recomputed from `states` by forward kinematics.
+/// Result of every tip solver. The errors are recomputed from `states` by forward kinematics.
 struct IkResult {
   IkStatus status = IkStatus::InvalidTarget;
   int iterations = 0;           ///< iterations that ran
@@ -55,8 +55,8 @@ struct IkResult {
 /// is free. Uses atan2, which keeps its digits near 0.
 [[nodiscard]] double angle_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexcept;
 
-/// Whether the target is a number that a solver can work with: finite, the square of its distance
-/// too.
+/// Tells whether the target is a number that a solver can work with: finite, the square of its
+/// distance too.
 [[nodiscard]] bool is_finite(const TipTarget& target) noexcept;
 
 /// One concept for all tip solvers. `start` has one state per section.

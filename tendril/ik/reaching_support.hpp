@@ -48,7 +48,7 @@ struct Cone {
   }
 };
 
-/// What the passes aim for, in the robot's base frame.
+/// Goal of the passes, in the robot's base frame.
 struct ReachingGoal {
   Eigen::Vector3d position = Eigen::Vector3d::Zero();
   Eigen::Vector3d direction = Eigen::Vector3d::UnitZ();  ///< unit

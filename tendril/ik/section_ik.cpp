@@ -26,9 +26,9 @@ PolarTarget polar(double rho, double z) noexcept {
   return {std::sqrt(rho * rho + z * z), std::atan2(rho, z)};
 }
 
-/// Whether the end S (X, Z) lies within the tolerances of (rho, z): distance, and angle between the
-/// chords. Where the first comparison of the angles holds, so does the second, because atan(t) <=
-/// t.
+/// Tells whether the end S (X, Z) lies within the tolerances of (rho, z): distance, and angle
+/// between the chords. Where the first comparison of the angles holds, so does the second, because
+/// atan(t) <= t.
 bool is_reached(double rho, double z, double S, const SectionShape::End& end,
                 const SectionIkOptions& options) noexcept {
   const double dx = rho - S * end.x, dz = z - S * end.z;

@@ -7,14 +7,14 @@
 
 namespace tendril {
 
-/// How a descent ended.
+/// End of a descent.
 enum class DescentEnd : std::uint8_t {
   Converged,    ///< the target is met
   Stalled,      ///< no step helps, or several in a row gained little
   BudgetSpent,  ///< the iterations are used up
 };
 
-/// What counts as too little.
+/// Limits of what counts as too little.
 struct DescentRule {
   double least_damping;   ///< in units of the squared length scale
   double least_progress;  ///< of the cost in a step; several steps in a row below it are a stall
@@ -39,7 +39,7 @@ class TipDescent : public TipMap {
   /// Squared residual of the current pose [m^2].
   [[nodiscard]] double cost() const noexcept { return cost_; }
 
-  /// Only computes the errors and the cost of the pose placed.
+  /// Computes only the errors and the cost of the pose placed.
   void measure() noexcept { cost_ = derived().evaluate(); }
 
  protected:

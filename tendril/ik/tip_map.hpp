@@ -21,7 +21,7 @@ namespace tendril {
 /// docs/derivations.md, "Bounded Levenberg-Marquardt".
 class TipMap {
  public:
-  /// What to reach. Without a direction only the position counts.
+  /// Sets the goal. Without a direction only the position counts.
   void aim(const TipTarget& target, double position_tolerance, double angle_tolerance) noexcept;
 
   /// The pose to start from; brought inside the limits.

@@ -117,7 +117,7 @@ Series powers(const Series& series, int degree) {
   return result;
 }
 
-/// Where the coefficients have become negligible.
+/// Returns the degree at which the coefficients have become negligible.
 int degree_of(const Series& series) {
   int degree = kMaxDegree;
   while (degree > 1 && std::abs(series[static_cast<std::size_t>(degree)]) < kNegligible) --degree;

@@ -7,7 +7,7 @@
 
 namespace tendril {
 
-/// What a user says about the base of the robot.
+/// Parameters of the robot's base, as a user gives them.
 struct BaseParameters {
   double feed_limit = 0.0;  ///< largest base shift hMax along the base axis [m], >= 0; 0: no feed
   bool spin = false;        ///< the base can turn about its own axis
@@ -53,7 +53,7 @@ class ContinuumRobot {
   /// (2.24)-(2.26)
   [[nodiscard]] SectionState clamped(int i, SectionState state) const noexcept;
 
-  /// Whether every state is finite and inside the limits, up to `tolerance` (rad and m).
+  /// Tells whether every state is finite and inside the limits, up to `tolerance` (rad and m).
   [[nodiscard]] bool within_limits(SectionStates states, double tolerance = 1e-12) const noexcept;
 
  private:

@@ -20,7 +20,7 @@ class SplitMix64 {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  /// In [low, high).
+  /// Draws a number in [low, high).
   [[nodiscard]] double uniform(double low = 0.0, double high = 1.0) noexcept {
     return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53;
   }

@@ -106,7 +106,7 @@ double small_bend_ratio(std::span<const double> W, std::span<const double> w) no
   return ratio;
 }
 
-/// Whether the chord angle still grows at theta and has not reached pi.
+/// Tells whether the chord angle still grows at theta and has not reached pi.
 bool is_invertible_at(const Section& section, double theta) noexcept {
   const PlanarPoint end = section.end_point(theta);
   return end.x >= 0.0 && end.z * end.dx - end.x * end.dz > 0.0;

@@ -7,7 +7,7 @@
 
 namespace tendril {
 
-/// What a user says about one continuum section; `Section` is the validated form.
+/// Parameters of one continuum section, as a user gives them; `Section` is the validated form.
 /// Fixed length: `variable_length = 0`. Telescopic: `length = 0`. Variable length: both positive.
 struct SectionParameters {
   double length = 0.0;           ///< constant part SC of the length [m], >= 0

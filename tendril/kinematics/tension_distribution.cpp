@@ -10,8 +10,8 @@
 namespace tendril {
 namespace {
 
-/// Of the squared lever arms: what the moments may miss for the sake of a unique dual. Small enough
-/// to miss 1e-8 of them, large enough for Newton's method where tendons are at their limits.
+/// Regularization relative to the squared lever arms, which makes the dual unique. The moments miss
+/// 1e-8 of their size by it; it is large enough for Newton's method where tendons are at limits.
 constexpr double kRegularization = 1e-8;
 constexpr double kConverged = 1e-2;  ///< of the tolerance of the moments
 constexpr double kSettled = 1e-6;    ///< of the largest tension; where moments are out of reach

@@ -19,7 +19,7 @@ class AnyMobileSolver {
   explicit AnyMobileSolver(MobileFabrikSolver solver) : held_(std::move(solver)) {}
   explicit AnyMobileSolver(MobileClosedForm solver) : held_(std::move(solver)) {}
 
-  /// As the solver held; allocates and throws nothing.
+  /// Solves with the solver held; allocates and throws nothing.
   [[nodiscard]] MobileResult solve(const ToolTarget& target, const PlatformPose& base,
                                    JointAngles joints, const PlatformRule& rule = {}) noexcept {
     return std::visit([&](auto& solver) { return solver.solve(target, base, joints, rule); },

@@ -19,8 +19,8 @@ struct MobileContinuumOptions {  ///< every field has a working default
   AutoOptions arm{};             ///< of the default solver; `feed_base` for an arm whose base feeds
   int quick_iterations = 150;    ///< of the arm at each base pose that the search tries, >= 1
   int max_shifts = 12;           ///< base shifts by the arm's remaining error, >= 0
-  /// After success, the base moves back towards its start by halves as long as the arm still meets
-  /// the target: that often, >= 0.
+  /// Number of steps back, >= 0: after success, the base moves back towards its start by halves as
+  /// long as the arm still meets the target.
   int return_steps = 8;
   bool check_floor = true;  ///< refuse targets under the floor; the arm itself is not checked
 };

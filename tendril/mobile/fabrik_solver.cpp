@@ -33,8 +33,8 @@ struct Seed {
 constexpr std::array kSeeds = {Seed{20.0 * kDegree, 80.0 * kDegree, -1.0},
                                Seed{-20.0 * kDegree, -80.0 * kDegree, 1.0},
                                Seed{60.0 * kDegree, -10.0 * kDegree, -1.0}};
-/// Then the links up to the wrist in line, leaning forward or back such that the wrist has its
-/// height: near full extension the other starts converge too slowly.
+/// Starts with the links up to the wrist in line, tried after the seeds, leaning forward or back
+/// such that the wrist has its height: near full extension the other starts converge too slowly.
 constexpr std::array kLeans = {1.0, -1.0};
 constexpr int kStarts = 1 + static_cast<int>(kSeeds.size() + kLeans.size());
 constexpr double kSeedLean = 0.5, kSeedAside = 0.2;  // of the arm's length
@@ -232,8 +232,8 @@ MobileFabrikSolver::Outcome MobileFabrikSolver::attempt(const PlaneCase& plane,
   }
 }
 
-/// From the target towards the base (1.27 to 1.35). The first link and the base are put back by the
-/// backward pass, so the points before the third need no step.
+/// Reaches from the target towards the base (1.27 to 1.35). The first link and the base are put
+/// back by the backward pass, so the points before the third need no step.
 void MobileFabrikSolver::forward_pass(const PlaneCase& plane, double height) noexcept {
   const std::size_t n = directions_.size();
   Point next_old = points_[n];
@@ -261,7 +261,7 @@ void MobileFabrikSolver::forward_pass(const PlaneCase& plane, double height) noe
   }
 }
 
-/// From the base towards the tool, each hinge kept in its range (1.36 to 1.51).
+/// Reaches from the base towards the tool, each hinge kept in its range (1.36 to 1.51).
 void MobileFabrikSolver::backward_pass(const PlaneCase& plane) noexcept {
   const std::size_t n = directions_.size();
   points_[0] = {foot_ + robot_.parameters().shoulder_offset, robot_.parameters().shoulder_height};

@@ -11,8 +11,8 @@
 
 namespace tendril {
 
-/// What the solver does beyond the printed algorithm. All off: the algorithm as printed, its syntax
-/// repaired, as a baseline (docs/derivations-mobile.md). Each builds on those before it.
+/// Features of the solver beyond the printed algorithm. All off: the algorithm as printed, its
+/// syntax repaired, as a baseline (docs/derivations-mobile.md). Each builds on those before it.
 struct MobileFabrikFeatures {
   bool orientation_test =
       true;  ///< success asks for the orientation too; off: for the position only
@@ -23,7 +23,7 @@ struct MobileFabrikFeatures {
   bool starts = true;        ///< attempts from seeded elbow postures, and with factor 1
 };
 
-/// Which arm planes are tried, and which first.
+/// Order in which arm planes are tried.
 enum class PlaneOrder : std::uint8_t {
   FacingFirst,   ///< the tool axis' own azimuth, then the other side
   NearestFirst,  ///< the plane nearest to the arm's at the start, then the other
@@ -45,8 +45,8 @@ struct MobileFabrikOptions {         ///< every field has a working default
   /// The closed form where every attempt fails; robots of three in-plane links only, others have
   /// none.
   bool fallback = true;
-  /// After success, the cheapest pose in the plane found over the free base distance (`cost`).
-  /// Needs three in-plane links.
+  /// Search, after success, for the cheapest pose in the plane found over the free base distance
+  /// (`cost`). Needs three in-plane links.
   bool polish = false;
   MobileCost cost{};  ///< of `polish` and `fallback`
   MobileFabrikFeatures features{};

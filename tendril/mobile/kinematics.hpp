@@ -33,7 +33,7 @@ using JointAngles = std::span<const double>;
 void mobile_frames(const MobileRobot& robot, const PlatformPose& base, JointAngles joints,
                    std::span<Eigen::Isometry3d> frames) noexcept;
 
-/// Whether all joints are finite and inside their limits.
+/// Tells whether all joints are finite and inside their limits.
 [[nodiscard]] bool within_limits(const MobileRobot& robot, JointAngles joints,
                                  double tolerance = 1e-12) noexcept;
 

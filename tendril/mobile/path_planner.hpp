@@ -37,16 +37,17 @@ class MobilePathPlanner {
  public:
   MobilePathPlanner(const MobileBody& body, const MobilePathPlannerOptions& options = {});
 
-  /// Whether the robot keeps both margins, times `margin_ratio`.
+  /// Tells whether the robot keeps both margins, times `margin_ratio`.
   [[nodiscard]] bool is_free(const MobileConfiguration& x, const Obstacles& obstacles,
                              double margin_ratio = 1.0) noexcept;
-  /// Whether configurations on the straight line from `a` to `b`, `b` included, are free. Where the
-  /// margins are not kept at `a`, no more than the clearance at `a` is required before `b`.
+  /// Tells whether configurations on the straight line from `a` to `b`, `b` included, are free.
+  /// Where the margins are not kept at `a`, no more than the clearance at `a` is required before
+  /// `b`.
   [[nodiscard]] bool line_is_free(const MobileConfiguration& a, const MobileConfiguration& b,
                                   const Obstacles& obstacles, double margin_ratio = 1.0) noexcept;
 
   using Progress = RrtConnect::Progress;
-  /// Of the memory of a search.
+  /// Returns the layout of the memory of a search.
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] int memory_size() const noexcept { return layout_.size(); }
   /// Begins a search. The same seed, >= 0, finds the same path.
@@ -71,7 +72,7 @@ class MobilePathPlanner {
 
  private:
   struct Space;  // of one search
-  /// What of the distance moves the arm relative to its own platform.
+  /// Returns the part of the distance that moves the arm relative to its own platform.
   [[nodiscard]] double own_distance(const MobileConfiguration& a,
                                     const MobileConfiguration& b) const noexcept;
 

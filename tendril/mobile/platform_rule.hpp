@@ -6,9 +6,9 @@
 
 namespace tendril {
 
-/// Which base poses are allowed. Non-owning; the default allows every pose.
+/// Rule for the base poses that are allowed. Non-owning; the default allows every pose.
 struct PlatformRule {
-  /// Whether `pose` is allowed; null: every pose. Must not allocate or throw.
+  /// Test whether `pose` is allowed; null: every pose. Must not allocate or throw.
   bool (*allows)(const void* context, const PlatformPose& pose) noexcept = nullptr;
   const void* context = nullptr;  ///< argument of `allows`
   bool frozen = false;            ///< the platform must stay where it is; `allows` is not called
@@ -35,7 +35,7 @@ class FloorPlan {
   /// Throws ModelError for numbers that are not finite or negative.
   FloorPlan(double length, double width, std::vector<FloorBox> boxes);
 
-  /// Whether the platform at `pose` touches no box (separating axes).
+  /// Tells whether the platform at `pose` touches no box (separating axes).
   [[nodiscard]] bool allows(const PlatformPose& pose) const noexcept;
 
   /// Valid as long as the plan.

@@ -36,7 +36,7 @@ enum class MobileStatus : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(MobileStatus status) noexcept;
 
-/// Which of the vertical planes through the target the arm lies in.
+/// Vertical plane through the target that the arm lies in.
 enum class ArmPlane : std::uint8_t {
   Facing,    ///< the tool axis points away from the arm's yaw axis: azimuth `yaw`
   Opposite,  ///< the other side: azimuth yaw + pi

@@ -21,8 +21,8 @@ struct ArmLink {
   JointLimits limits{};  ///< of the hinge at its start [rad]
 };
 
-/// What a user says about the robot; `MobileRobot` is the validated form. With all joints at zero
-/// the arm is straight up.
+/// Parameters of the robot, as a user gives them; `MobileRobot` is the validated form. With all
+/// joints at zero the arm is straight up.
 struct MobileRobotParameters {
   double mount_x = 0.0, mount_y = 0.0;  ///< the yaw axis in the platform's frame [m]
   double shoulder_height = 0.0;         ///< of the first hinge over the floor [m]

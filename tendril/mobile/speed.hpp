@@ -2,7 +2,7 @@
 
 namespace tendril {
 
-/// How fast a mobile robot may move; each > 0. Defaults: the youBot's.
+/// Speed limits of a mobile robot; each > 0. Defaults: the youBot's.
 struct MobileSpeedLimits {
   double platform_speed = 0.8;         ///< of the platform's origin over the floor [m/s]
   double platform_acceleration = 1.0;  ///< [m/s^2]

@@ -15,7 +15,7 @@ namespace tendril::mobile {
 [[nodiscard]] std::optional<double> into_limits(double angle, const JointLimits& limits,
                                                 double near) noexcept;
 
-/// What is solved: the target, and the start with its joints inside the limits.
+/// Problem to be solved: the target, and the start with its joints inside the limits.
 struct Problem {
   const ToolTarget* target;
   PlatformPose base;
@@ -69,7 +69,7 @@ struct PlaneCases {
 void evaluate(const MobileRobot& robot, const Problem& problem, const PlatformPose& base,
               JointAngles joints, MobileResult& result) noexcept;
 
-/// Whether every hinge is over the floor. @param joints  yaw, hinges, roll
+/// Tells whether every hinge is over the floor. @param joints  yaw, hinges, roll
 [[nodiscard]] bool over_floor(const MobileRobot& robot, JointAngles joints) noexcept;
 
 /// The most informative of the planes' refusals, when all are refused.

@@ -122,7 +122,7 @@ std::vector<std::string> MjcfDocument::driven_actuators() const {
   return driven;
 }
 
-/// As the engine orders joints: those of a body before those of its children.
+/// Collects positions as the engine orders joints: those of a body before those of its children.
 void MjcfDocument::collect_positions(const XmlNode& body, std::string& qpos) const {
   for (const auto& child : body.children())
     if (const auto joint = start_.find(child.get()); joint != start_.end())

@@ -19,7 +19,7 @@ namespace tendril {
 /// Contacts of robots are stiff: attributes of all their geoms.
 [[nodiscard]] std::span<const XmlAttribute> stiff_contact();
 
-/// Who sets the command of an actuator.
+/// Source of an actuator's command.
 enum class CommandedBy {
   Controller,  ///< the robot's controller, if it has one
   User,        ///< `ctrl` or a motion of the experiment; no controller drives it

@@ -7,9 +7,9 @@
 
 namespace tendril {
 
-/// What a model file says that cannot be meant, or that the robot's servos cannot do: one line for
-/// each, such as `section 3: can hold 0.81 of its bend_limit of 1.2 rad: bend_torque_limit`. None
-/// of them is an error.
+/// Lists what a model file says that cannot be meant, or that the robot's servos cannot do: one
+/// line for each, such as `section 3: can hold 0.81 of its bend_limit of 1.2 rad:
+/// bend_torque_limit`. None of them is an error.
 /// @param gravity  in which the robot works [m/s^2]
 [[nodiscard]] std::vector<std::string> plausibility(const ModelDescription& model,
                                                     double gravity = 9.81);

@@ -17,10 +17,10 @@
 
 namespace tendril {
 
-/// What a robot file describes, by its `kind`.
+/// Content of a robot file, by its `kind`.
 using RobotDescription = std::variant<ContinuumDescription, SnakeDescription, MobileDescription>;
 
-/// What a TOML model file describes: a robot or a tube.
+/// Content of a TOML model file: a robot or a tube.
 using ModelDescription =
     std::variant<ContinuumDescription, SnakeDescription, MobileDescription, TubeDescription>;
 

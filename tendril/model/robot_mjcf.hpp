@@ -30,7 +30,7 @@ namespace tendril {
 /// controller.
 [[nodiscard]] std::vector<std::string> driven_actuators(const RobotDescription& robot);
 
-/// What a robot's model needs of a scene's options.
+/// Needs of a robot's model for a scene's options.
 struct EngineNeeds {
   int iterations = 100;          ///< of the engine's solver, at least
   std::optional<Medium> medium;  ///< options density, viscosity and wind

@@ -23,10 +23,12 @@ struct Value {
   /// TOML text that reads back to the same value, numbers to the last bit.
   [[nodiscard]] std::string text() const;
 
-  /// Of a number or a list of numbers; empty for anything else and for what is not finite.
+  /// Returns the numbers of a number or a list of numbers; empty for anything else and for what is
+  /// not finite.
   [[nodiscard]] std::optional<std::vector<double>> numbers() const;
 
-  /// Of `{ scale = 1.2 }`, a value relative to the one that is there: 1.2; else nothing.
+  /// Returns the factor of `{ scale = 1.2 }`, a value relative to the one that is there: 1.2; else
+  /// nothing.
   [[nodiscard]] std::optional<double> scale() const;
 
   bool operator==(const Value&) const = default;

@@ -5,7 +5,7 @@
 
 namespace tendril {
 
-/// How near an arm's body can be kept to a path that it is fed along.
+/// Least deviation of an arm's body from a path that it is fed along.
 struct LeastDeviation {
   /// No bends keep every point of the body nearer to the path than this: a lower bound [m].
   double distance = 0.0;

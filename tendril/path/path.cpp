@@ -51,7 +51,7 @@ class Samples {
     if (points_.empty() || (p - points_.back()).norm() > kApart) points_.push_back(p);
   }
 
-  /// From the last point straight on to `end`.
+  /// Adds a line from the last point straight on to `end`.
   void add_line(const Vector3d& end) {
     const Vector3d start = points_.back();
     const int count = steps((end - start).norm());
@@ -59,7 +59,7 @@ class Samples {
     add(end);
   }
 
-  /// From the last point, leaving along t_in, round to the leg along t_out.
+  /// Adds an arc from the last point, leaving along t_in, to the segment along t_out.
   void add_arc(const Vector3d& t_in, const Vector3d& t_out, double angle, double radius) {
     const Vector3d start = points_.back();
     const Vector3d inward = (t_out - t_out.dot(t_in) * t_in).normalized();

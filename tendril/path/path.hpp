@@ -14,8 +14,8 @@ class Path {
  public:
   Path() = default;
 
-  /// At least two points, all finite, neighbors apart (> 1e-9 m); throws ModelError naming the
-  /// point (from 1).
+  /// Takes at least two points, all finite, neighbors apart (> 1e-9 m); throws ModelError naming
+  /// the point (from 1).
   explicit Path(std::vector<Eigen::Vector3d> points);
 
   [[nodiscard]] double length() const noexcept {

@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// What a fit makes small where the sections cannot follow the curve exactly.
+/// Norm that a fit makes small where the sections cannot follow the curve exactly.
 enum class FitNorm {
   Tip,   ///< least squares over middle and end of every section, the tip weighted: the tip stays on
          ///< the curve

@@ -11,7 +11,7 @@ struct Winding {
   Eigen::Vector3d cylinder_point = Eigen::Vector3d::Zero();  ///< any point of its axis [m]
   Eigen::Vector3d cylinder_axis = Eigen::Vector3d::UnitX();  ///< along which the winding rises
   double cylinder_radius = 0.03;                             ///< [m], > 0
-  /// Of the loose helix [m], > cylinder_radius; 0: the distance of the two axes.
+  /// Radius of the loose helix [m], > cylinder_radius; 0: the distance of the two axes.
   double radius = 0.0;
   double angle = 5.0;        ///< of the winding [rad], > 0
   double exit_length = 0.1;  ///< straight end of the path [m], > 0
@@ -34,7 +34,7 @@ struct Winding {
 /// lies behind the origin, or the loose helix enters the cylinder.
 [[nodiscard]] Path winding_path(const Winding& winding, double radius = 0.0, double lean = 0.1);
 
-/// How a cylinder lies beside the feed axis.
+/// Location of a cylinder next to the feed axis.
 struct WindingPlace {
   double distance;  ///< of the two axes [m]
   double lead_in;   ///< from the origin to the point of the feed axis nearest to the cylinder's [m]

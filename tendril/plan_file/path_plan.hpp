@@ -46,7 +46,7 @@ struct PathPlan {
   int checks = 20;  ///< points of each step between two poses that are checked for collisions
 };
 
-/// Whether a plan file's text is of this kind. False also if it is not TOML.
+/// Tells whether a plan file's text is of this kind. False also if it is not TOML.
 [[nodiscard]] bool is_path_plan(std::string_view toml);
 
 /// Throws ModelError `<file>:<line>: <object>: <key> = <value>: <what is allowed>`; waypoints are

@@ -39,7 +39,7 @@ struct RolloutLayout {
   int integration_interval = 1000;  ///< rows between two full states
 };
 
-/// What describes a rollout as a whole: numbers are attributes of `/rollout_0`, texts are datasets
+/// Attributes of a rollout as a whole: numbers are attributes of `/rollout_0`, texts are datasets
 /// in
 /// `/rollout_0/texts`.
 /// Keys in use: `model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `seed`,
@@ -75,7 +75,8 @@ class RowSink {
   RowSink& operator=(const RowSink&) = delete;
 
   virtual void append(const RolloutRow& row) = 0;
-  /// After the last row; `outcome` (e.g. "done", "diverged: …") becomes the attribute `outcome`.
+  /// Closes the file after the last row; `outcome` (e.g. "done", "diverged: …") becomes the
+  /// attribute `outcome`.
   virtual void close(const std::string& outcome) = 0;
 };
 
@@ -101,7 +102,7 @@ class RolloutWriter final : public RowSink {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What a reader does about damage outside the rows.
+/// Treatment of damage outside the rows.
 enum class Damage {
   Refuse,   ///< throws RolloutDamageError
   Tolerate  ///< leaves attributes and texts out that cannot be read
@@ -120,7 +121,8 @@ class RolloutReader {
   /// Attributes as text; a number is written with the digits that give it back.
   [[nodiscard]] const std::map<std::string, std::string>& attributes() const;
   [[nodiscard]] std::int64_t row_count() const;  ///< complete rows in every dataset
-  /// Whether the writer closed the file; otherwise it still writes, or its process was killed.
+  /// Tells whether the writer closed the file; otherwise it still writes, or its process was
+  /// killed.
   [[nodiscard]] bool is_finished() const;
   /// Throws RolloutFormatError if there are no rows, with the reason.
   void require_rows() const;
@@ -136,7 +138,7 @@ class RolloutReader {
         integration_state;
     std::vector<ContactRow> contacts;
 
-    /// As the writer takes it; valid while the row is.
+    /// Returns the row as the writer takes it; valid while the row is.
     [[nodiscard]] RolloutRow view() const noexcept {
       return {step,       time,     step_time_us,     qpos,         qvel,
               ctrl,       act,      sensordata,       plugin_state, mocap_pos,

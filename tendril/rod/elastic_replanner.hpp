@@ -74,8 +74,9 @@ class ElasticReplanner {
   /// Obstacles as in the scene.
   void reset(const CorrectedState& state, std::span<double> memory) const noexcept;
 
-  /// Where an obstacle is, relative to where the scene has it [m]: the next steps bring the body to
-  /// equilibrium there. Planned contacts move with it. Not finite, or no such obstacle: ignored.
+  /// Sets where an obstacle is, relative to where the scene has it [m]: the next steps bring the
+  /// body to equilibrium there. Planned contacts move with it. Not finite, or no such obstacle:
+  /// ignored.
   void set_obstacle_shift(int obstacle, const Eigen::Vector2d& shift,
                           std::span<double> memory) const noexcept;
   [[nodiscard]] Eigen::Vector2d obstacle_shift(int obstacle,

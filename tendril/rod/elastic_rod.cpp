@@ -417,8 +417,8 @@ double ElasticRod::evaluate(std::span<const double> curvatures, double angle) no
   return sum;
 }
 
-/// From the mean position of what an element moves to the loaded point, times its length: rotated
-/// by a quarter it is the motion of the point per curvature of the element.
+/// Returns the vector from the mean position of what an element moves to the loaded point, times
+/// its length: rotated by a quarter it is the motion of the point per curvature of the element.
 Vector2d ElasticRod::lever(int element, const Load& load) const noexcept {
   const auto i = static_cast<std::size_t>(element);
   if (element == load.element)
@@ -731,7 +731,7 @@ void ElasticRod::report(double value, RodSolution& solution) noexcept {
   }
 }
 
-/// Of the Hessian scaled to 1 for a free rod, by inverse iteration.
+/// Returns the least eigenvalue of the Hessian, scaled to 1 for a free rod, by inverse iteration.
 double ElasticRod::stability() noexcept {
   if (!stable_) return 0.0;
   if (coupled_ == 0) return 1.0;

@@ -22,8 +22,8 @@ struct ElasticRodOptions {            ///< every field has a working default
   int max_iterations = 400;           ///< Newton steps of a solve, >= 1
   /// Shapes evaluated in a solve, >= 1: the bound of its work. Newton steps take one or two each.
   int max_evaluations = 20'000;
-  /// Of the body in the straight guide that it leaves at the base, on each side [m], >= 0: its
-  /// heading there yields to the moment (guide_clearance.hpp). 0: clamped.
+  /// Clearance of the body in the straight guide that it leaves at the base, on each side [m], >=
+  /// 0: its heading there yields to the moment (guide_clearance.hpp). 0: clamped.
   double guide_clearance = 0.0;
   double guide_length =
       0.15;  ///< of the passive body in the guide, up to where it is held [m], > 0
@@ -61,7 +61,7 @@ struct RodSolution {
   PlanarPose tip;            ///< pose of the free end
   double energy = 0.0;       ///< bending energy against the actuation [J]
   double penetration = 0.0;  ///< largest overlap with an obstacle [m], >= 0
-  /// Of clamp and guide on the body, at the base [N]; minus the contact forces.
+  /// Force of clamp and guide on the body, at the base [N]; minus the contact forces.
   Eigen::Vector2d base_force{0.0, 0.0};
   double base_moment = 0.0;              ///< of both about the base [N m], > 0 from +z to +x
   std::span<const RodContact> contacts;  ///< by obstacle, then arc length; until the next solve
@@ -77,7 +77,7 @@ struct RodMultiplier {
   double force = 0.0;  ///< over EI [1/m^2]
 };
 
-/// What a solve starts from, to be stored.
+/// Shape that a solve starts from, to be stored.
 struct RodShape {
   std::vector<double> curvatures;  ///< of the elements [1/m]
   double exit_angle = 0.0;         ///< in the guide [rad]
@@ -147,9 +147,9 @@ class ElasticRod {
   /// Makes the rates below those with respect to the actuation curvature between arc lengths `from`
   /// and `to`, at the last solution, loaded contacts kept.
   void differentiate(double from, double to) noexcept;
-  /// Of the backbone at a material point [m per 1/m].
+  /// Returns the rate of the backbone's position at a material point [m per 1/m].
   [[nodiscard]] Eigen::Vector2d position_rate(double arc_length) const noexcept;
-  /// Of the force of contact `index` [N per 1/m].
+  /// Returns the rate of the force of contact `index` [N per 1/m].
   [[nodiscard]] double force_rate(int index) const noexcept;
 
   [[nodiscard]] PlanarPose pose_at(double arc_length) const noexcept;  ///< [0, length]
@@ -193,7 +193,7 @@ class ElasticRod {
     double s, gap;
     bool interior;
   };
-  /// How a disturbance x (displacement, angle) propagates through an element to its end,
+  /// Propagation of a disturbance x (displacement, angle) through an element to its end,
   /// `x' = x + x_angle rotation + bend u`, u being that of its curvature, and the element's factor.
   struct Sweep {
     Eigen::Vector3d rotation, bend;
@@ -228,7 +228,7 @@ class ElasticRod {
   /// Solves for curvatures and exit angle in place.
   void solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& angle) const noexcept;
   [[nodiscard]] double residual() const noexcept;
-  /// Of the potential and the shape; curvatures can be too large for numbers.
+  /// Tells whether potential and shape are finite; curvatures can be too large for numbers.
   [[nodiscard]] bool is_finite(double value) const noexcept;
   [[nodiscard]] double largest_move() const noexcept;
   [[nodiscard]] Eigen::Vector2d lever(int element, const Load& load) const noexcept;

@@ -2,7 +2,7 @@
 
 namespace tendril {
 
-/// How an elastic body rotates in the clearance of the straight guide that it leaves. Inside, the
+/// Rotation of an elastic body in the clearance of the straight guide that it leaves. Inside, the
 /// body is passive and is held in the middle `length` behind the exit, along the guide. Everything
 /// is over its bending stiffness EI.
 ///
@@ -24,7 +24,7 @@ struct GuideClearance {
     double moment = 0.0;     ///< dU/dpsi [1/m]
     double stiffness = 0.0;  ///< d2U/dpsi2 [1/(m rad)], > 0 with clearance
   };
-  /// At an exit angle psi [rad]; zero without clearance.
+  /// Returns the response at an exit angle psi [rad]; zero without clearance.
   [[nodiscard]] Response at(double angle) const noexcept;
 };
 

@@ -11,8 +11,8 @@ namespace tendril {
 /// or the given knots. Beyond its ends it continues straight. docs/derivations-snake.md, "Splines".
 class CubicSpline {
  public:
-  /// At least two points, all finite, neighbors apart (> 1e-9 m), knots (if any) one per point and
-  /// increasing; throws ModelError naming the point (from 1).
+  /// Takes at least two points, all finite, neighbors apart (> 1e-9 m), knots (if any) one per
+  /// point and increasing; throws ModelError naming the point (from 1).
   explicit CubicSpline(std::span<const Eigen::Vector3d> points, std::span<const double> knots = {});
 
   [[nodiscard]] CurvePoint at(double s) const noexcept;
@@ -21,7 +21,7 @@ class CubicSpline {
   [[nodiscard]] std::span<const double> knots() const noexcept { return knots_; }
 
  private:
-  /// From one knot to the next: a + b u + c u^2 + d u^3, u = s - knot.
+  /// Segment from one knot to the next: a + b u + c u^2 + d u^3, u = s - knot.
   struct Segment {
     Eigen::Vector3d a, b, c, d;
   };

@@ -18,7 +18,7 @@ enum class CurveFault : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(CurveFault fault) noexcept;
 
-/// What is wrong with a curve for a chain, first fault from the start on.
+/// Report of what is wrong with a curve for a chain, first fault from the start on.
 struct CurveReport {
   CurveFault fault = CurveFault::None;
   double s = 0.0;          ///< where (parameter of the curve)
@@ -40,7 +40,8 @@ struct CurveReport {
 [[nodiscard]] CurveReport check_curve(const SnakeChain& chain, CurveRef curve, double s_start,
                                       double largest_distance = 1e3) noexcept;
 
-/// In words: `module 3: too tight: curvature 41.2 1/m, must be <= 18.9 1/m (at 0.42 m)`.
+/// Describes a report in words: `module 3: too tight: curvature 41.2 1/m, must be <= 18.9 1/m (at
+/// 0.42 m)`.
 [[nodiscard]] std::string describe(const CurveReport& report);
 
 }  // namespace tendril

@@ -40,7 +40,7 @@ struct Gait {
   double growth = 0.0;     ///< part of the yaw amplitude that the head lacks and the tail has
 };
 
-/// How a gait is steered; the default changes nothing.
+/// Steering of a gait; the default changes nothing.
 struct GaitSteering {
   double yaw_offset = 0.0;  ///< added to every yaw joint [rad]
   double side = 1.0;        ///< factor of the pitch wave along the whole body
@@ -87,8 +87,8 @@ struct GaitFootprint {
   double reach =
       0.0;  ///< largest horizontal distance of a link's axis from the mean of the links [m]
 };
-/// By forward kinematics at phases of a period, with the links' headings at 0 on average, as they
-/// are on the ground. Allocates.
+/// Computes the footprint by forward kinematics at phases of a period, with the links' headings at
+/// 0 on average, as they are on the ground. Allocates.
 [[nodiscard]] GaitFootprint gait_footprint(const Gait& gait, const SnakeChain& chain);
 
 /// Radius [m] of the cylinder on which the middles of the links lie (least squares) when yaw and

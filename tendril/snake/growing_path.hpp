@@ -39,7 +39,7 @@ class PathView {
   [[nodiscard]] int piece_at(double s) const noexcept;
   /// Index of the first node in the ring.
   [[nodiscard]] int first() const noexcept;
-  /// Where in the memory node i begins.
+  /// Returns the index in the memory at which node i begins.
   [[nodiscard]] std::size_t place(int i) const noexcept;
   [[nodiscard]] CurvePoint at(double s, int piece) const noexcept;
 
@@ -85,8 +85,8 @@ class GrowingPath {
   [[nodiscard]] static MemoryLayout layout(int capacity);
   [[nodiscard]] static int memory_size(int capacity) noexcept;
 
-  /// Of at least memory_size(2) doubles; what they hold is taken as it is (all 0: an empty path).
-  /// Throws ModelError naming the option.
+  /// Takes a memory of at least memory_size(2) doubles; what they hold is taken as it is (all 0: an
+  /// empty path). Throws ModelError naming the option.
   GrowingPath(std::span<double> memory, const GrowingPathOptions& options);
 
   /// Begins anew, straight from `start` along `direction` for `length` [m], > 0; z of the frames as
@@ -107,7 +107,7 @@ class GrowingPath {
   void drop_behind(double s) noexcept;
 
   [[nodiscard]] PathView view() const noexcept { return PathView(memory_); }
-  /// Whether a target waits to be taken in.
+  /// Tells whether a target waits to be taken in.
   [[nodiscard]] bool pending() const noexcept;
 
  private:

@@ -10,7 +10,7 @@ namespace tendril {
 struct SnakeParameters {
   /// a_1 .. a_N from the base to the head [m], > 0; N is even, >= 2.
   std::vector<double> link_lengths;
-  /// Of every joint, in both directions [rad], in (0, pi/2].
+  /// Limit of every joint, in both directions [rad], in (0, pi/2].
   double joint_limit = std::numbers::pi / 2.0;
   /// One limit per joint instead, or empty.
   std::vector<double> joint_limits{};
@@ -49,12 +49,12 @@ class SnakeChain {
   [[nodiscard]] double link_length(int j) const noexcept {
     return parameters_.link_lengths[static_cast<std::size_t>(j - 1)];
   }
-  /// Of joint j in 1 .. N, in both directions [rad].
+  /// Returns the limit of joint j in 1 .. N, in both directions [rad].
   [[nodiscard]] double joint_limit(int j) const noexcept {
     return parameters_.joint_limits[static_cast<std::size_t>(j - 1)];
   }
   [[nodiscard]] double rear_length() const noexcept { return parameters_.rear_length; }
-  /// From B_0 to B_N when straight [m].
+  /// Returns the length from B_0 to B_N when straight [m].
   [[nodiscard]] double length() const noexcept { return length_; }
   [[nodiscard]] bool within_limits(std::span<const double> angles) const noexcept;
 

@@ -19,7 +19,7 @@ struct NearestPoint {
 [[nodiscard]] NearestPoint nearest_on_curve(CurveRef curve, const Eigen::Vector3d& p,
                                             double guess) noexcept;
 
-/// How far the joints lie from the curve: distances of B_0 .. B_N to their nearest points [m].
+/// Deviation of the joints from the curve: distances of B_0 .. B_N to their nearest points [m].
 struct CurveDeviation {
   double even = 0.0;    ///< largest of B_0, B_2, ... B_N: rounding after a march
   double odd = 0.0;     ///< largest of B_1, B_3, ...: about a^2 kappa / 2 after a march
@@ -35,7 +35,7 @@ struct CurveDeviation {
                                              std::span<const double> angles,
                                              std::span<const double> parameters) noexcept;
 
-/// Which motion of the base is allowed.
+/// Motion of the base that is allowed.
 enum class FitBase : std::uint8_t {
   Fixed,  ///< none: a fixed base
   Free,   ///< all but along the curve: a free snake
@@ -43,8 +43,8 @@ enum class FitBase : std::uint8_t {
 
 struct SnakeFitOptions {
   FitBase base = FitBase::Free;
-  /// Of the norm of the distances that is made small: 2 is least squares, large values come near
-  /// the smallest worst distance. In [2, 32].
+  /// Exponent of the norm of the distances that is made small: 2 is least squares, large values
+  /// come near the smallest worst distance. In [2, 32].
   double power = 16.0;
   /// Weight of a distance of an odd joint relative to one of an even joint, > 0. On a steady arc
   /// the march's odd distance d becomes d/(1 + w) for the odd joints and d w/(1 + w) for the even

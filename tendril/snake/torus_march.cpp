@@ -184,9 +184,10 @@ struct Shifted {
   [[nodiscard]] double end() const noexcept { return curve.end(); }
 };
 
-/// How far beside the curve the even point of module k is to lie, so that the greater of its
-/// distance and the next odd point's is smallest: b is the module's first point, beside `start`,
-/// the curve's at s; u is the yaw axis there. docs/derivations-snake.md, "Balanced march".
+/// Returns the offset from the curve at which the even point of module k is to lie, so that the
+/// greater of its distance and the next odd point's is smallest: b is the module's first point,
+/// beside `start`, the curve's at s; u is the yaw axis there. docs/derivations-snake.md, "Balanced
+/// march".
 Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double s,
                          const CurvePoint& start, const Vector3d& b, const Vector3d& u) noexcept {
   if (k == chain.module_count()) return Vector3d::Zero();  // the head stays on the curve
@@ -212,7 +213,7 @@ Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double 
   return shift.allFinite() ? shift : Vector3d::Zero();
 }
 
-/// What both marches have in common: the result, and how it describes a failure.
+/// Common part of both marches: the result, and how it describes a failure.
 class March {
  public:
   March(const SnakeChain& chain, CurveRef curve, MarchMemory out, const MarchOptions& options)
@@ -221,7 +222,7 @@ class March {
     assert(std::ssize(out.parameters) == chain.module_count() + 1);
   }
 
-  /// Whether a march can begin at s with the frame R; then `next` is the point there.
+  /// Tells whether a march can begin at s with the frame R; then `next` is the point there.
   bool start(double s, const Matrix3d& R) noexcept {
     if (!(s >= curve_.begin() && s <= curve_.end()) || !R.allFinite()) return false;
     next.s = s;
@@ -231,7 +232,7 @@ class March {
     return false;
   }
 
-  /// From the curve point `next` on to the one after it; false if there is none.
+  /// Steps from the curve point `next` to the one after it; false if there is none.
   bool step(int module, const Vector3d& u, double inner, double outer, int direction) noexcept {
     const double s = next.s;
     const Vector3d p = next.point.position;

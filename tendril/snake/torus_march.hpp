@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-/// How the next point is found, once it is known to be near.
+/// Method that finds the next point, once it is known to be near.
 enum class RootMethod : std::uint8_t {
   Newton,         ///< [Torus] (24), inside a bracket, with bisection where it would leave that
   FalsePosition,  ///< [Torus] (25) with halved weights (Illinois), always inside a bracket
@@ -53,7 +53,7 @@ struct TorusPoint {
                                        const Eigen::Vector3d& u, double inner, double outer,
                                        int direction, RootMethod method) noexcept;
 
-/// What a march from the base puts on the curve.
+/// Points that a march from the base puts on the curve.
 enum class MarchTarget : std::uint8_t {
   EvenJoints,  ///< B_0, B_2, ... exactly; the odd points lie a^2 kappa / 2 beside it, or further
                ///< where the curvature changes along a few links
@@ -66,7 +66,7 @@ struct MarchOptions {
   MarchTarget target = MarchTarget::EvenJoints;  ///< of march_from_base; the other one ignores it
 };
 
-/// Where a march writes to; the caller owns the memory.
+/// Memory that a march writes to; the caller owns it.
 struct MarchMemory {
   std::span<double> angles;      ///< N joint angles [rad]
   std::span<double> parameters;  ///< n + 1: where B_0, B_2, ... B_N lie on the curve

@@ -41,7 +41,7 @@ GroundMap map_of(const Obstacles& obstacles) {
   return GroundMap(obstacles, {.low = {0.0, 0.0}, .high = {3.0, 2.0}, .cell = kCell});
 }
 
-/// Whether cells that are open join two points.
+/// Tells whether cells that are open join two points.
 bool joined(const GroundMap& map, const Vector2d& from, const Vector2d& to, double radius) {
   const auto cell = [&](const Vector2d& p) {
     const Vector2d q = map.cell_of(p);

@@ -59,7 +59,7 @@ double sampled_clearance(const PlanarScene& scene, std::span<const ContactStep> 
   return least - radius;
 }
 
-/// What every solution must be, whatever the scene.
+/// Checks what every solution must be, whatever the scene.
 void check_laws(const Solution& solution, const PlanarScene& scene,
                 std::span<const ContactPoint> contacts, const PlanarPose& base,
                 const Vector2d& target, const ContactPlannerOptions& options) {

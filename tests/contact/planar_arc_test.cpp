@@ -16,7 +16,8 @@ using std::numbers::pi;
 namespace {
 
 constexpr int kSamples = 2000;
-/// Between samples h apart the nearest point is missed by h^2 / (8 d) at most, by h/2 at d = 0.
+/// Error of sampling: between samples h apart the nearest point is missed by h^2 / (8 d) at most,
+/// by h/2 at d = 0.
 constexpr double kSamplingTolerance = 1e-6;
 
 Vector2d random_point(Random& random, double size) {
@@ -25,7 +26,7 @@ Vector2d random_point(Random& random, double size) {
 
 PlanarPose random_pose(Random& random) { return {random_point(random, 0.5), random.angle()}; }
 
-/// From straight to more than a full turn; every third one has a tiny curvature.
+/// Draws an arc, from straight to more than a full turn; every third one has a tiny curvature.
 PlanarArc random_arc(Random& random) {
   PlanarArc arc{random_pose(random), 0.0, random.uniform(0.01, 1.0)};
   const int kind = random.integer(0, 5);

@@ -66,7 +66,7 @@ class PointSnake {
   [[nodiscard]] Eigen::Vector3d along() const {
     return {std::cos(heading), std::sin(heading), 0.0};
   }
-  /// How much the first yaw joint moved in the last run [rad], by sampling.
+  /// Returns how much the first yaw joint moved in the last run [rad], by sampling.
   [[nodiscard]] double swing(double duration) {
     double low = 10.0, high = -10.0;
     for (double t = 0.0; t < duration; t += kTimestep) {

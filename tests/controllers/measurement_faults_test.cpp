@@ -24,7 +24,7 @@ Fault fault_of(const Kind& kind, FaultChannel channel = "q") {
   return f;
 }
 
-/// What is seen of the coordinates 1 + k and -2 k in the steps k = 0, 1, ...
+/// Returns what is seen of the coordinates 1 + k and -2 k in the steps k = 0, 1, ...
 std::vector<Eigen::Vector2d> seen(const std::vector<Fault>& faults, int steps) {
   const MeasurementFaults chain(faults, ArmMeasurement(2), kStep, kSeed);
   const auto size = static_cast<std::size_t>(chain.layout().size());

@@ -65,7 +65,7 @@ struct Setup {
   KinematicMobile run;
 };
 
-/// Which side of the tool the arm stands on.
+/// Returns the side of the tool on which the arm stands.
 double side(const Eigen::VectorXd& x, const Eigen::Isometry3d& X_WG) {
   const Vector3d axis = X_WG.linear().col(0);
   return axis.x() * std::cos(x[2] + x[3]) + axis.y() * std::sin(x[2] + x[3]);

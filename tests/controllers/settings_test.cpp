@@ -133,7 +133,7 @@ namespace {
 
 constexpr double kTimestep = 0.002;
 
-/// As it is by default, and with each switch the other way.
+/// Returns the settings by default, and with each switch inverted.
 std::vector<Texts> switched(const ControllerKind& kind) {
   std::vector<Texts> all{{}};
   for (const SettingInfo& row : kind.settings) {

@@ -121,7 +121,7 @@ class PerfectSnake {
     run(duration, [] {});
   }
 
-  /// Of the base's frame; an oracle with Eigen's rotations.
+  /// Returns the joints in the base's frame; an oracle with Eigen's rotations.
   [[nodiscard]] std::vector<Vector3d> joints() const {
     Isometry3d X = Isometry3d::Identity();
     X.translation().x() = measurement.feed;

@@ -32,7 +32,7 @@ class TestReport : public ControllerReport {
     return *this;
   }
 
-  /// As a controller gets it in each step.
+  /// Clears the report, as a controller gets it in each step.
   void clear() {
     ControllerReport::operator=({});
     std::fill(values_.begin(), values_.end(), 0.0);

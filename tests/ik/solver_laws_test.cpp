@@ -147,7 +147,7 @@ bool same_bits(SectionStates a, SectionStates b) {
                     });
 }
 
-/// What a result says, kept beyond the solver's next call.
+/// Copy of a result, kept beyond the solver's next call.
 struct Answer {
   IkResult result;
   std::vector<SectionState> states;

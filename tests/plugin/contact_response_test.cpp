@@ -15,7 +15,7 @@ using namespace tendril::test;
 
 namespace {
 
-/// What the controller below commands, and what it was shown last.
+/// Command of the controller below, and its last measurement.
 struct Probe {
   double bend = 0.0, feed = 0.0;
   Eigen::Matrix<double, 6, Eigen::Dynamic> response;

@@ -62,7 +62,7 @@ bool all_finite(const mjtNum* values, mjtSize count) {
   return std::all_of(values, values + count, [](double value) { return std::isfinite(value); });
 }
 
-/// What holds after every step, whatever the fault.
+/// Checks what holds after every step, whatever the fault.
 void check_honest(const ModelPtr& model, const DataPtr& data,
                   const std::vector<Controlled>& controllers) {
   for (mjtSize i = 0; i < model->nu; ++i) {
@@ -107,7 +107,7 @@ struct Fault {
   const char* name;
   /// Does it to the model or to the state.
   std::function<void(mjModel&, mjData&)> begin;
-  /// What the controllers must say, beyond `check_honest`.
+  /// Check of what the controllers must say, beyond `check_honest`.
   std::function<void(const ModelPtr&, const DataPtr&, const std::vector<Controlled>&)> told = {};
 };
 

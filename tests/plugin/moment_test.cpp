@@ -19,7 +19,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-/// What the controllers below command, and what they were shown last.
+/// Commands of the controllers below, and their last measurement.
 struct Probe {
   std::vector<double> values;
   VectorXd q, q_rate, moment, gravity_moment, length, tension;
@@ -178,7 +178,7 @@ VectorXd virtual_work(const ModelPtr& model, const DataPtr& data, const mjtNum* 
   return forces;
 }
 
-/// After `steps` with these commands, and one more to measure what they did.
+/// Runs `steps` with these commands, and one more to measure what they did.
 DataPtr run(const ModelPtr& model, std::vector<double> values, int steps = 3000) {
   probe = {.values = std::move(values),
            .q = {},

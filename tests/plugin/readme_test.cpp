@@ -44,7 +44,7 @@ std::string section(const std::string& text, const std::string& heading) {
   return text.substr(begin, text.find("\n" + level, begin + heading.size()) - begin);
 }
 
-/// What the setting may be, as the table shows it.
+/// Returns what the setting may be, as the table shows it.
 std::string allowed(const SettingInfo& info) {
   switch (info.type) {
     case SettingInfo::Type::Number:
@@ -166,7 +166,7 @@ std::string fields_table() {
   return out.str();
 }
 
-/// What a channel is in the measurement S, or nothing.
+/// Returns the meaning of a channel in the measurement S, or nothing.
 template <class S>
 std::string channel_meaning(FaultChannel channel) {
   std::string text;

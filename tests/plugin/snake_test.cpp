@@ -237,7 +237,7 @@ TEST_CASE("snake plugin: a target that leaves its place is no longer one", "[plu
 
 namespace {
 
-/// On a carriage, straight, at 1 g; 8 links of 60 mm.
+/// Returns a snake on a carriage, straight, at 1 g; 8 links of 60 mm.
 std::string fed_snake(const std::string& settings) {
   return "kind = \"snake\"\njoints = 8\nlink_length = 0.06\ngain = 300\ntorque_limit = 12\n"
          "[base]\nkind = \"carriage\"\nfeed = 0.5\n[controller]\nplugin = \"tendril.snake\"\n"

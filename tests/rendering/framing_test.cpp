@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kFloat = 1e-4;  // of the picture: cameras of the engine have single precision
 
-/// Where a point is in the picture of the scene that the engine would draw: -1 to 1 in x and y if
-/// it is inside; infinite if it is nearer or farther than what is drawn.
+/// Projection of a point into the image of the scene that the engine would draw: -1 to 1 in x and y
+/// if it is inside; infinite if it is nearer or farther than what is drawn.
 struct Projection {
   double x, y;
   [[nodiscard]] double largest() const { return std::max(std::abs(x), std::abs(y)); }

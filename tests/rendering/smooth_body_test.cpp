@@ -31,7 +31,7 @@ links = 6
 radius = 0.006
 )";
 
-/// What the engine draws of a scene.
+/// Geoms that the engine draws of a scene.
 class Drawn {
  public:
   Drawn(const mjModel& model, mjData& data, int room = 2000) {

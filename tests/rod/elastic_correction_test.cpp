@@ -12,12 +12,12 @@ using namespace tendril::test;
 
 namespace {
 
-/// Of the reference, whose contacts are springs at nodes 5.6 mm apart: the first arc of case 1,
-/// which is short and strongly bent, is off by some mm.
+/// Errors of the reference, whose contacts are springs at nodes 5.6 mm apart: the first arc of case
+/// 1, which is short and strongly bent, is off by some mm.
 constexpr double kCurvatureMargin = 0.03;  // [1/m]
 constexpr double kLengthMargin = 0.005;    // [m]
 
-/// Where the size of the elements does not matter.
+/// Options where the size of the elements does not matter.
 const ElasticRodOptions kCoarse{.element_length = 0.01};
 
 }  // namespace

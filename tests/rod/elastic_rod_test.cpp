@@ -17,7 +17,7 @@ using std::numbers::pi;
 
 namespace {
 
-/// Where contacts must not overlap: ten times the gap tolerance, for what lies between elements.
+/// Largest overlap of contacts: ten times the gap tolerance, for what lies between elements.
 constexpr double kOverlap = 1e-7;
 
 /// A straight rod next to a thin disc that holds its side at `s1`.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kExact = 1e-9;  // [m, 1/m]
 
-/// Of the plan at arc length s; its arc, too.
+/// Point of the plan at arc length s, with its arc.
 struct PlanPoint {
   std::size_t arc = 0;
   double past = 0.0;  // the arc's start [m]

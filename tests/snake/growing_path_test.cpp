@@ -30,7 +30,7 @@ struct LeaderPath {
     const double z = 0.08 * fade * std::sin(2.0 * pi * s / 0.9);
     return {{s, y, z}, {1, 0, 0}, {0, 0, 0}};  // derivatives are not asked for here
   }
-  /// From a point near the parameter x; by golden section, as an oracle.
+  /// Returns the distance from a point near the parameter x; by golden section, as an oracle.
   [[nodiscard]] double distance(const Vector3d& p) const {
     double a = p.x() - 0.05, b = p.x() + 0.05;
     const double g = 0.5 * (std::sqrt(5.0) - 1.0);

@@ -16,11 +16,11 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  /// In [low, high).
+  /// Draws a number in [low, high).
   double uniform(double low, double high) {
     return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53;
   }
-  /// In [low, high].
+  /// Draws an integer in [low, high].
   int integer(int low, int high) {
     return low + static_cast<int>(uniform(0.0, 1.0) * static_cast<double>(high - low + 1));
   }

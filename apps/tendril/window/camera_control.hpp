@@ -17,9 +17,9 @@ class CameraControl {
   ///               the scene as it stands
   /// @param shown  the picture, in pixels
   void choose(int index, simulation::ViewSource& source, const mjrRect& shown);
-  /// The next camera of the scene; after the last one the free one.
+  /// Chooses the next camera of the scene; after the last one the free one.
   void choose_next(simulation::ViewSource& source, const mjrRect& shown);
-  /// After a change of the scene: the free one if there is no such camera any more.
+  /// Keeps the camera after a change of the scene; chooses the free one if it is gone.
   void keep(simulation::ViewSource& source, const mjrRect& shown);
 
   /// Moves the free camera; a fixed one gives its view to it.

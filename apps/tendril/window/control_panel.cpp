@@ -61,7 +61,7 @@ struct Limits {
   double low, high;
 };
 
-/// Of a control: what limits it, or the joint that it drives.
+/// Returns the limits of a control, or of the joint that it drives.
 Limits control_limits(const mjModel& model, int actuator) {
   if (model.actuator_ctrllimited[actuator] != 0)
     return {model.actuator_ctrlrange[2 * actuator], model.actuator_ctrlrange[2 * actuator + 1]};
@@ -72,7 +72,8 @@ Limits control_limits(const mjModel& model, int actuator) {
   return {-1.0, 1.0};
 }
 
-/// Of a hinge, or of a tendon that is a sum of hinges; with lever arms it is a length.
+/// Tells whether an actuator drives a hinge, or a tendon that is a sum of hinges; with lever arms
+/// it is a length.
 bool rotates(const mjModel& model, int actuator) {
   int joint = model.actuator_trnid[2 * actuator];
   if (model.actuator_trntype[actuator] == mjTRN_TENDON) {
@@ -86,7 +87,7 @@ bool rotates(const mjModel& model, int actuator) {
   return joint >= 0 && model.jnt_type[joint] == mjJNT_HINGE;
 }
 
-/// Of a control in SI; empty where it is not known.
+/// Returns the SI unit of a control; empty where it is not known.
 std::string control_unit(const mjModel& model, int actuator) {
   const int kind = model.actuator_trntype[actuator];
   if (kind != mjTRN_JOINT && kind != mjTRN_TENDON) return "";
@@ -423,7 +424,7 @@ void ControlPanel::changed(const mjuiItem& item) {
   }
 }
 
-/// What each part of a slider gets that has been moved.
+/// Adds to each part of a slider that has been moved its fraction of the change.
 template <class Add>
 void ControlPanel::distribute(const Slider& slider, double before, const Add& add) {
   double shares = 0.0;

@@ -15,14 +15,14 @@ namespace tendril {
 /// widgets (mjui), in their theme and font.
 class ControlPanel {
  public:
-  /// What the window does.
+  /// Actions of the window.
   struct Actions {
     std::function<void()> record;                  ///< starts or ends a recording
     std::function<void(const std::string&)> tell;  ///< shows a message
   };
   ControlPanel(simulation::LiveRun& run, mjrContext& context, Actions actions);
 
-  /// Of pixels at the right edge of the window.
+  /// Returns the width, in pixels at the right edge of the window.
   [[nodiscard]] int width() const noexcept { return ui_.width; }
 
   /// @param paused  joints can be moved

@@ -10,8 +10,8 @@ class FileWatcher {
  public:
   explicit FileWatcher(std::vector<std::filesystem::path> files);
 
-  /// Whether one was written since the last time that this was true. Looks now and then; an editor
-  /// may have taken a file away for a moment.
+  /// Tells whether a file was written since the last time that this was true. Looks now and then;
+  /// an editor may have taken a file away for a moment.
   /// @param now  of any clock that goes on [s]
   [[nodiscard]] bool has_changed(double now);
 

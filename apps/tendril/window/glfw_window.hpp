@@ -13,7 +13,7 @@ namespace tendril {
 /// left. One per process, on the main thread.
 class GlfwWindow {
  public:
-  /// What keys and the mouse do; `modifiers` are GLFW's.
+  /// Callbacks for keys and the mouse; `modifiers` are GLFW's.
   struct Input {
     std::function<void(int key, int modifiers)> key;  ///< pressed or repeated
     std::function<void(mjtButton button, bool is_pressed, int modifiers)> button;

@@ -20,7 +20,7 @@ struct KeyRow {
 /// All keys, in the order of the help.
 [[nodiscard]] std::span<const KeyRow> key_rows() noexcept;
 
-/// Whether a row holds for what is shown.
+/// Tells whether a row holds for what is shown.
 [[nodiscard]] bool applies(const KeyRow& row, const simulation::ViewSource& source);
 
 /// Does what the key stands for, if anything.

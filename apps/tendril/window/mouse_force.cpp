@@ -8,8 +8,8 @@ namespace tendril {
 namespace {
 
 constexpr double kFinger = 14.0;  // pixels around a target
-/// Of the spring that pulls a body: force over the weight of its robot, at a tenth of the scene's
-/// size.
+/// Strength of the spring that pulls a body: force over the weight of its robot, at a tenth of the
+/// scene's size.
 constexpr double kPullWeights = 3.0;
 constexpr double kEarthGravity = 9.81;  // m/s^2
 

@@ -8,7 +8,7 @@ namespace tendril {
 /// others pulled and rotated.
 class MouseForce {
  public:
-  /// Where the cursor is in a picture of the scene, in pixels from its lower left.
+  /// Position of the cursor in an image of the scene, in pixels from its lower left.
   struct Cursor {
     double x, y;
     mjrRect picture;

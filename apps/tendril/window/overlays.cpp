@@ -42,7 +42,7 @@ int width_of(const mjrContext& context, char c) {
   return context.charWidth[std::clamp(static_cast<int>(c), 0, 126)];
 }
 
-/// Of the longest line, in pixels.
+/// Returns the width of the longest line, in pixels.
 int width_of(const mjrContext& context, const std::string& text) {
   int widest = 0, line = 0;
   for (const char c : text) {
@@ -52,7 +52,7 @@ int width_of(const mjrContext& context, const std::string& text) {
   return widest;
 }
 
-/// In lines that fit into a width, in pixels: broken at spaces, long words anywhere.
+/// Wraps a text into lines that fit a width, in pixels: broken at spaces, long words anywhere.
 std::string wrapped(const mjrContext& context, const std::string& text, int width) {
   const int most = std::min(width - 2 * context.charHeight, 70 * width_of(context, 'n'));
   std::string out, word;
@@ -96,7 +96,7 @@ const char* status_text(double status) {
   return to_string(static_cast<ControllerStatus>(std::clamp(status, 0.0, kStatusCount - 1.0)));
 }
 
-/// Of the geom, or of its body if it has none.
+/// Returns the name of the geom, or of its body if it has none.
 std::string geom_name(const mjModel& model, int geom) {
   if (const char* name = mj_id2name(&model, mjOBJ_GEOM, geom)) return name;
   const char* body = mj_id2name(&model, mjOBJ_BODY, model.geom_bodyid[geom]);
@@ -167,7 +167,7 @@ void add_hands(Table& table, const Session& s, const mjData& d) {
   if (s.panel && !s.shown.panel) table.add("Panel", "F3");
 }
 
-/// At the upper left. Returns the width, in pixels.
+/// Draws the numbers at the upper left. Returns the width, in pixels.
 int draw_numbers(Session& s, const mjrRect& whole) {
   const mjData& d = s.source->data();
   Table table;

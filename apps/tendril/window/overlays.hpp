@@ -9,9 +9,9 @@ namespace tendril {
 /// Draws plots, the bar of a recording and all texts over the picture of the scene.
 void draw_overlays(Session& session, const mjrRect& whole);
 
-/// Where a recording's bar stands in a picture, in pixels.
+/// Returns the rectangle of a recording's time bar in an image, in pixels.
 [[nodiscard]] mjrRect time_bar(const mjrRect& whole);
-/// Whether a point is on the bar, with a margin.
+/// Tells whether a point is on the bar, with a margin.
 [[nodiscard]] bool is_on(const mjrRect& bar, double x, double y);
 
 }  // namespace tendril

@@ -31,8 +31,8 @@ void fit_times(mjvFigure& figure, double first, double last) {
   figure.gridsize[0] = static_cast<int>(end - begin) + 1;
 }
 
-/// From zero to the least multiple of a power of ten that contains `largest` > 0, as the engine
-/// rounds it, with round ticks.
+/// Sets the value axis from zero to the least multiple of a power of ten that contains `largest` >
+/// 0, as the engine rounds it, with round ticks.
 void fit_values(mjvFigure& figure, double largest) {
   constexpr int kIntervals[] = {5, 5, 4, 3, 4, 5, 3, 7, 4, 3, 5};  // by the multiple
   constexpr double kRounding = 1e-4;                               // the engine's is upwards
@@ -61,7 +61,7 @@ std::unique_ptr<mjvFigure> make_figure(const char* title, const float color[3]) 
   return figure;
 }
 
-/// From zero to the largest value. Returns whether there is anything to show.
+/// Fills a plot, from zero to the largest value. Returns whether there is anything to show.
 template <class Value>
 bool fill(mjvFigure& figure, simulation::ViewSource& source, const Value& value) {
   int count = 0;

@@ -338,7 +338,7 @@ void Session::draw() {
   if (has_panel()) panel->draw(window.framebuffer(), paused);
 }
 
-/// Without a GPU, shadows cost most of a frame.
+/// Notices slow drawing: without a GPU, shadows cost most of a frame.
 void Session::notice_slow_drawing() {
   constexpr auto kSlow = std::chrono::milliseconds(100);
   constexpr int kManyFrames = 10;
@@ -380,7 +380,7 @@ void Session::write_picture(const std::filesystem::path& file) {
   simulation::write_png(file, image);
 }
 
-/// In the working directory, under the first free number.
+/// Saves a screenshot in the working directory, under the first free number.
 void Session::take_picture() {
   picture_is_wanted = false;
   const std::filesystem::path file =

@@ -20,8 +20,8 @@
 
 namespace tendril {
 
-/// What belongs to one model: the engine's scene, with its textures and meshes on the GPU, and what
-/// is drawn beside it.
+/// Drawing state of one model: the engine's scene, with its textures and meshes on the GPU, and
+/// what is drawn next to it.
 struct DrawnModel {
   DrawnModel(const mjModel& model, int font_scale);
   ~DrawnModel();
@@ -36,7 +36,7 @@ struct DrawnModel {
   simulation::ShadowVolume shadows;
 };
 
-/// What the keys switch.
+/// Switches that keys turn on and off.
 struct Shown {
   bool panel = false, help = false, numbers = true, plots = true;
   bool centerline = false, links = false;

@@ -108,7 +108,7 @@ class ViewSource {
   /// Goes to a time of the recording.
   virtual void seek(double /*time*/) {}
 
-  /// Whether this is a running scene, in which bodies can be moved.
+  /// Tells whether this is a running scene, in which bodies can be moved.
   [[nodiscard]] bool is_live() const { return !range(); }
   /// The running scene, to be commanded; null for a recording.
   [[nodiscard]] virtual LiveRun* live_run() { return nullptr; }
@@ -117,7 +117,7 @@ class ViewSource {
   /// Sets what is called before each step, after the motions: applies forces of the mouse.
   virtual void act_before_steps(StepAction /*action*/) {}
 
-  /// Whether an experiment moves mocap bodies here, and whether it does so now.
+  /// Tells whether an experiment moves mocap bodies here, and whether it does so now.
   [[nodiscard]] virtual bool has_motions() const { return false; }
   [[nodiscard]] virtual bool motions_on() const { return false; }
   virtual void switch_motions(bool /*on*/) {}
@@ -128,7 +128,7 @@ class ViewSource {
   /// end the recording. Throws RolloutError.
   virtual void start_recording(const std::filesystem::path& /*file*/) {}
   virtual void end_recording() {}
-  /// When the present recording began [s]; nothing if there is none.
+  /// Returns when the present recording began [s]; nothing if there is none.
   [[nodiscard]] virtual std::optional<double> recorded_since() const { return std::nullopt; }
   /// Why rows of a recording could not be written, once; empty otherwise.
   [[nodiscard]] virtual std::string take_recording_error() { return {}; }
@@ -182,7 +182,7 @@ class LiveRun final : public ViewSource {
   void inject(const std::string& kind_and_fields);
   /// Takes back all faults that were injected.
   void take_back();
-  /// Those under way.
+  /// Returns the faults under way.
   [[nodiscard]] const std::vector<Fault>& injected() const noexcept { return injected_; }
 
   void start_recording(const std::filesystem::path& file) override;

@@ -41,7 +41,7 @@ class Viewer {
   /// Runs until the window is closed or the screenshot is written. Throws RenderError.
   void run();
 
-  /// What is shown now.
+  /// Returns what is shown now.
   [[nodiscard]] const simulation::ViewSource& source() const;
 
  private:

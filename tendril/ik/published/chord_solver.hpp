@@ -68,7 +68,7 @@ class ChordSolver : public ReachingSolver<ChordSolver, ChordOptions, SpatialBend
     double length = 0.0;        // H_i, the chord
     double theta = 0.0;
   };
-  /// What one section may do in the running solve.
+  /// Bounds of one section in the running solve.
   struct Bounds {
     double length = 0.0;  // S_i [m]
     double limit = 0.0;   // the section's bend limit [rad]

@@ -7,7 +7,7 @@
 
 namespace tendril {
 
-/// Where the Jacobian method of `CombinedSolver` begins.
+/// Start of the Jacobian method of `CombinedSolver`.
 enum class SecondStart : std::uint8_t {
   GivenStart,   ///< where FABRIKx began: solves what either method alone solves
   FabrikxPose,  ///< the best pose of FABRIKx

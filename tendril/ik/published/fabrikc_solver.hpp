@@ -59,7 +59,7 @@ class FabrikcSolver : public ReachingSolver<FabrikcSolver, FabrikcOptions, Eigen
     Eigen::Vector3d vertex, end, tangent;  // V_i, E_i, Z_i
     double first = 0.0, second = 0.0;      // l_i before and behind the vertex
   };
-  /// What one section may do in the running solve.
+  /// Bounds of one section in the running solve.
   struct Bounds {
     double length = 0.0;  // S_i [m]
     Cone limit;           // around the tangent at the other end: the section's bend limit

@@ -26,14 +26,14 @@ class SectionPolynomial {
 
   /// Largest error of `bend_angle` over the invertible interval, measured when it was built [rad].
   [[nodiscard]] double fit_error() const noexcept { return fit_error_; }
-  /// Whether the polynomial alone gives the solutions; false: Newton steps follow.
+  /// Tells whether the polynomial alone gives the solutions; false: Newton steps follow.
   [[nodiscard]] bool is_polynomial() const noexcept { return fit_error_ <= kLargestFitError; }
 
   /// The polynomial's value for a chord angle in [0, alphaInv] [rad].
   [[nodiscard]] double bend_angle(double alpha) const noexcept;
 
-  /// As `solve_section_newton`; 0 iterations where the polynomial suffices. `reached` is computed
-  /// from the bend returned: tolerances below the fit error can be missed.
+  /// Solves as `solve_section_newton` does; 0 iterations where the polynomial suffices. `reached`
+  /// is computed from the bend returned: tolerances below the fit error can be missed.
   [[nodiscard]] SectionIkResult solve(double rho, double z,
                                       const SectionIkOptions& options = {}) const noexcept;
 

@@ -51,7 +51,7 @@ struct HalfLink {
 void write_inertia(const std::array<HalfLink, 2>& halves, const std::array<double, 2>& added_mass,
                    XmlNode& body);
 
-/// From the joints of link k to the next ones, or to the tip [m].
+/// Returns the length from the joints of link k to the next ones, or to the tip [m].
 [[nodiscard]] double length_to_next(const std::vector<Link>& links, std::size_t k);
 
 /// A body of the straight chain at its shortest.

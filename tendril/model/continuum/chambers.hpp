@@ -18,7 +18,7 @@ namespace names {
 [[nodiscard]] std::string chamber_volume(const std::string& chamber);
 }  // namespace names
 
-/// Of the air outside, below which no chamber can be evacuated [Pa].
+/// Pressure of the air outside, below which no chamber can be evacuated [Pa].
 inline constexpr double kAtmosphere = 101325.0;
 
 /// A chamber whose pressure acts along its route; the names are the keys of the robot file.
@@ -27,8 +27,8 @@ struct Chamber {
   std::string name;  ///< of the tendon and the actuator that stand for it
   TendonRoute route;
   double area = 0.0;  ///< on which the pressure acts [m^2], > 0; of a muscle, unloaded
-  /// Of the fibers with its axis [rad], in (0, acos(1/sqrt 3)): a McKibben muscle, which pulls.
-  /// Without it the chamber pushes.
+  /// Angle of the fibers with the chamber's axis [rad], in (0, acos(1/sqrt 3)): a McKibben muscle,
+  /// which pulls. Without it the chamber pushes.
   std::optional<double> braid_angle;
   double min_pressure = 0.0;   ///< >= -kAtmosphere
   double max_pressure = 1e5;   ///< > min_pressure, > 0

@@ -64,8 +64,8 @@ void read_sections(const Fields& top, ContinuumDescription& robot) {
   }
 }
 
-/// With servos without a gain the natural shape is where the commands are 0, which no controller
-/// knows.
+/// Requires that the natural shape is known: with servos without a gain it is where the commands
+/// are 0, which no controller knows.
 void require_known_rest(const Fields& top, const ContinuumDescription& robot) {
   const std::vector<Fields> sections = top.tables("section");
   for (std::size_t i = 0; i < sections.size(); ++i) {

@@ -39,7 +39,8 @@ struct ContinuumDescription {
   bool planar = false;                           ///< bends in the x-z plane of the base only
   Integrator integrator = Integrator::Discrete;  ///< option of the model alone, as is the timestep
   double timestep = 0.002;                       ///< [s], > 0
-  /// What the integrator adds to the damping_time of a spring [s]: the timestep of `discrete`, else
+  /// Time that the integrator adds to the damping_time of a spring [s]: the timestep of `discrete`,
+  /// else
   /// 0. The joints' own damping is less by as much, where there is enough. Of the file's own
   /// options; whoever knows the scene's sets it.
   double numerical_damping_time = 0.002;
@@ -73,7 +74,7 @@ struct ContinuumDescription {
 /// Length of the sections that a route runs through, straight [m].
 [[nodiscard]] double rest_length(const ContinuumDescription& robot, const TendonRoute& route);
 
-/// Of the arm's sections [m].
+/// Returns the largest radius of the arm's sections [m].
 [[nodiscard]] double largest_radius(const ContinuumDescription& robot);
 
 }  // namespace tendril

@@ -46,7 +46,7 @@ struct MotorDrive {
   double limit;  ///< [N m] or [N], > 0
 };
 
-/// What drives the bend or the length of a section.
+/// Drive of the bend or the length of a section.
 using Drive = std::variant<NoDrive, ServoDrive, MotorDrive>;
 
 /// Drives of a file that says nothing of them.

@@ -40,7 +40,7 @@ struct Gripper final : ArmPart {
   [[nodiscard]] bool has_joints() const override { return true; }
   [[nodiscard]] bool has_flat_faces() const override { return true; }
 
-  /// Of the body that carries the fingers and of a finger [kg].
+  /// Returns the mass of the body that carries the fingers; below, of a finger [kg].
   [[nodiscard]] double palm_mass() const { return 0.6 * mass; }
   [[nodiscard]] double finger_mass() const { return 0.2 * mass; }
   /// The palm's, from the tip to where the fingers begin [m]: it covers the round end of the body.

@@ -29,8 +29,8 @@ constexpr double kShortestLinkFraction = 0.02;
 
 constexpr double kOrderBends[] = {1.0, 2.0};  // of a section, halfway between x and y [rad]
 
-/// How far a bent section's tip is from where links that bend about one axis would bring it: sum of
-/// squares of parts of the length and of radians, to leading order.
+/// Returns the error of a bent section's tip against links that bend about one axis: sum of squares
+/// of parts of the length and of radians, to leading order.
 double order_error(const LinkLayout& layout, const std::vector<bool>& x_first) {
   const auto x = Eigen::Vector3d::UnitX(), y = Eigen::Vector3d::UnitY();
   const Eigen::Vector3d both = (x + y).normalized();
@@ -50,9 +50,9 @@ double order_error(const LinkLayout& layout, const std::vector<bool>& x_first) {
   return error;
 }
 
-/// Whether each link has its x hinge first. Two hinges twist what follows by +-u v b^2 / 2, by
-/// their order (docs/derivations.md, "Two hinges per link"). The last links have the order of least
-/// error; those before them keep the twist and its sum over the links small.
+/// Chooses for each link whether its x hinge comes first. Two hinges twist what follows by +-u v
+/// b^2 / 2, by their order (docs/derivations.md, "Two hinges per link"). The last links have the
+/// order of least error; those before them keep the twist and its sum over the links small.
 std::vector<bool> hinge_orders(const LinkLayout& layout) {
   constexpr std::size_t kSearched = 8;
   const std::vector<double>& bend = layout.bend_fraction;

@@ -21,7 +21,7 @@ namespace names {
 [[nodiscard]] std::string slide(int section, int link);
 }  // namespace names
 
-/// How one section is divided into links; computed from the sub-section weights.
+/// Division of one section into links; computed from the sub-section weights.
 struct LinkLayout {
   std::vector<double> length;  ///< fraction of the section's length, sum 1
   std::vector<double>
@@ -32,7 +32,8 @@ struct LinkLayout {
 /// longest (the first of equals). Within a sub-section the links are equal.
 /// @param links  at least the number of sub-sections; else ModelError
 [[nodiscard]] LinkLayout link_layout(const Section& section, int links);
-/// Of a section of the robot, from 0; the links of one whose stiffness tapers are equal.
+/// Returns the layout of a section of the robot, from 0; the links of one whose stiffness tapers
+/// are equal.
 [[nodiscard]] LinkLayout link_layout(const ContinuumDescription& robot, std::size_t section);
 
 /// One link of the chain in its rest pose. Its hinges are in its middle: what turns with them is

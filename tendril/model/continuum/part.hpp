@@ -33,9 +33,9 @@ class ArmPart {
   /// Weight that the arm holds.
   /// @param tip_radius  of the arm's body at the tip [m]
   [[nodiscard]] virtual PartLoad load(double tip_radius) const = 0;
-  /// Whether it has joints; where the body of the arm alone counts, a ball stands for it.
+  /// Tells whether it has joints; where the body of the arm alone counts, a ball stands for it.
   [[nodiscard]] virtual bool has_joints() const { return false; }
-  /// Whether it holds things by flat faces, which needs several contact points.
+  /// Tells whether it holds things by flat faces, which needs several contact points.
   [[nodiscard]] virtual bool has_flat_faces() const { return false; }
 };
 
@@ -56,8 +56,8 @@ inline constexpr std::array kArmPartKinds{&kPayloadKind, &kSuctionKind, &kGrippe
 /// Reads the parts of an arm whose sections are read. Throws ModelError.
 void read_parts(const Fields& top, ContinuumDescription& robot);
 
-/// Whether an actuator, with its attach prefix, is that of a part: it may work at its limit, and no
-/// controller commands it.
+/// Tells whether an actuator, with its attach prefix, is that of a part: it may work at its limit,
+/// and no controller commands it.
 [[nodiscard]] bool is_part_actuator(std::string_view name);
 
 }  // namespace tendril

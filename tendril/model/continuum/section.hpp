@@ -37,15 +37,16 @@ struct SectionPhysics {
   double mass = 0.07;                ///< [kg], > 0; homogeneous
   double bending_stiffness = 0.05;   ///< EI [N m^2], > 0; where it tapers, its harmonic mean
   double torsional_stiffness = 0.0;  ///< GJ [N m^2], > 0; 0: rigid in torsion; mean as above
-  /// Where EI tapers: what each of the links, of equal lengths, bends of the whole under one
-  /// moment, sum 1; else empty. The weights of the section's `SectionParameters` stand for the same
+  /// Fraction of the whole bend under one moment that each link, of equal lengths, takes where EI
+  /// tapers, sum 1; else empty. The weights of the section's `SectionParameters` stand for the same
   /// curve.
   std::vector<double> compliance;
   bool torsion_tapers = false;  ///< GJ in proportion to EI, else even
   /// Bend of the section when no moment acts on it, u and v (`bend_vector`) [rad].
   std::array<double, 2> natural_bend{};
   std::vector<double> color;  ///< red, green, blue and, if there are four, opacity, in [0, 1]
-  /// Of the material, where the file gives it: EI and mass are made of them [Pa], [kg/m^3].
+  /// Properties of the material, where the file gives them: EI and mass are made of them [Pa],
+  /// [kg/m^3].
   std::optional<double> youngs_modulus, density;
   double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
   double axial_stiffness = 2000.0;  ///< EA/L of the whole section, variable length only [N/m], > 0

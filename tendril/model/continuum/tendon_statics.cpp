@@ -11,7 +11,7 @@
 namespace tendril {
 namespace {
 
-/// What a list says of every tendon and then of every chamber.
+/// Collects a value of every tendon and then of every chamber.
 template <class OfTendon, class OfChamber>
 auto collect(const ContinuumDescription& robot, const OfTendon& of_tendon,
              const OfChamber& of_chamber) {
@@ -21,14 +21,14 @@ auto collect(const ContinuumDescription& robot, const OfTendon& of_tendon,
   return all;
 }
 
-/// Whether only tendons and chambers set the length of a section.
+/// Tells whether only tendons and chambers set the length of a section.
 bool has_free_length(const ContinuumDescription& robot, std::size_t section) {
   return robot.sections[section].variable_length > 0.0 &&
          !is_driven(robot.physics[section].length_drive);
 }
 
-/// Whether these moments of unit forces can be had by forces > 0 in every direction: that is so if
-/// some of these make no moment and all ranks are there.
+/// Tells whether these moments of unit forces can be had by forces > 0 in every direction: that is
+/// so if some of these make no moment and all ranks are there.
 bool balance(const Eigen::MatrixXd& moments) {
   constexpr double kMax = 1e4, kTolerance = 1e-3;  // of what a tendon at 1 makes
   const auto count = moments.cols();

@@ -151,7 +151,7 @@ struct TendonSite {
   Eigen::Vector3d p_base;
 };
 
-/// From the base through two sites at every joint to the end of the last section.
+/// Returns the sites from the base, through two at every joint, to the end of the last section.
 std::vector<TendonSite> sites_along(const ArmDocument& arm, const TendonRoute& route) {
   const double way = rest_length(arm.robot, route);
   std::vector<TendonSite> sites;

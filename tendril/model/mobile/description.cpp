@@ -38,11 +38,11 @@ constexpr std::array<std::string_view, 7> kArmKeys{
 constexpr std::array<std::string_view, 8> kYawKeys{"limits",        "mass",         "radius",
                                                    "gain",          "damping_time", "torque_limit",
                                                    "joint_damping", "armature"};
-/// Of a link and of the tool.
+/// Keys of a link and of the tool.
 constexpr std::array<std::string_view, 9> kLinkKeys{"length",       "limits",        "mass",
                                                     "radius",       "gain",          "damping_time",
                                                     "torque_limit", "joint_damping", "armature"};
-/// Of [arm] with a continuum arm.
+/// Keys of [arm] with a continuum arm.
 constexpr std::array<std::string_view, 3> kMountKeys{"file", "mount", "angles"};
 constexpr std::array<std::string_view, 4> kStartKeys{"x", "y", "heading", "joints"};
 

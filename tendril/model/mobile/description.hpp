@@ -77,16 +77,16 @@ struct MobileDescription {
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
 
-  /// Of an arm of joints. Throws ModelError for a continuum arm.
+  /// Returns the kinematics of an arm of joints. Throws ModelError for a continuum arm.
   [[nodiscard]] MobileRobot kinematics() const;
-  /// Of a continuum arm. Throws ModelError for an arm of joints.
+  /// Returns the kinematics of a continuum arm. Throws ModelError for an arm of joints.
   [[nodiscard]] MobileContinuum continuum() const;
   /// Physics of joint 0 (yaw) .. link_count + 1 (roll).
   [[nodiscard]] const JointPhysics& joint(int j) const noexcept;
   /// The arm's body as the model's geoms have it: column, links, tool.
   [[nodiscard]] std::vector<BodyCapsule> capsules() const;
-  /// Where the robot starts: as [start] says, else at the origin with every joint at the angle
-  /// nearest to zero.
+  /// Returns the start of the robot: as [start] says, else at the origin with every joint at the
+  /// angle nearest to zero.
   [[nodiscard]] MobileStart start_pose() const;
 };
 

@@ -19,7 +19,7 @@ FabrikcOptions published(bool limit_bend_inside = false) {
           .limit_bend_inside = limit_bend_inside};
 }
 
-/// So small that only a pose at rest ends the solve.
+/// Tolerances so small that only a pose at rest ends the solve.
 constexpr FabrikcOptions kNeverMet{
     .max_iterations = 500, .position_tolerance = 1e-300, .angle_tolerance = 1e-300};
 
