@@ -17,7 +17,7 @@ ik = td.Solver(arm, "auto", position_tolerance=1e-5, max_restarts=0)
 
 
 def angle_at(place: float) -> float:
-    """Of the path's tangent against the feed axis, rad."""
+    """Returns the angle of the path's tangent against the feed axis, rad."""
     return float(np.clip((place - STRAIGHT) / RADIUS, 0, np.pi / 2))
 
 

@@ -1,4 +1,4 @@
-"""What the commands in Python have in common."""
+"""Common parts of the commands in Python."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def write_atomically(file: Path, content: str | bytes) -> None:
 
 
 def plain(value: Any) -> Any:
-    """For JSON: what is not finite is null."""
+    """Returns the value for JSON: what is not finite is null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

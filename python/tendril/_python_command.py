@@ -13,7 +13,7 @@ from tendril._program import find_program
 
 
 def files_in(words: list[str]) -> list[str]:
-    """Those of `--python FILE` and `--python=FILE`."""
+    """Returns the files of `--python FILE` and `--python=FILE`."""
     files = [word.removeprefix("--python=") for word in words if word.startswith("--python=")]
     return files + [file for option, file in zip(words, words[1:], strict=False) if option == "--python"]
 

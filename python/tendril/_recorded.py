@@ -1,4 +1,4 @@
-"""What is read of a recording, finished, being written or of a killed process."""
+"""Content of a recording, finished, being written or of a killed process."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class RecordedRun:
 
     @property
     def has_tables(self) -> bool:
-        """Whether it names sensors, actuators, bodies and geoms; older recordings do not."""
+        """Tells whether it names sensors, actuators, bodies and geoms; older recordings do not."""
         return "sensors" in self.texts
 
     @property
@@ -261,7 +261,7 @@ class RecordedRun:
         return {"start": start, "count": count} | columns
 
     def robot_contacts(self) -> Contacts:
-        """Those between a robot and its surroundings, which the metrics count."""
+        """Returns the contacts between a robot and its surroundings, which the metrics count."""
         import numpy as np
 
         found = self.contacts()
@@ -321,7 +321,7 @@ class RecordedRun:
 
     @cached_property
     def settings(self) -> list[dict[str, Any]]:
-        """What was set, in order: `key`, `value`, `origin`."""
+        """Returns what was set, in order: `key`, `value`, `origin`."""
         return json.loads(self.texts.get("settings", "[]"))  # type: ignore[no-any-return]
 
     @cached_property

@@ -55,34 +55,8 @@ def controller(
     :raises ModelError: wrong names or settings; a name that is taken by another plugin, or was registered with other
         settings. The same name with the same settings replaces the class for data made later
     """
-    rows = [_row(name, key, value) for key, value in (settings or {}).items()]
-    if target is not None:
-        # A text of this name among the settings is the target's, any other is the user's own.
-        rows = [("target", "body", *row[2:]) if row[:2] == ("target", "text") else row for row in rows]
-        if all(row[0] != "target" for row in rows):
-            rows.append(("target", "body", "", target, None, None, "", "mocap body, the target"))
-    if obstacles is not None:
-        if kind == "snake":
-            raise ModelError(f'{name}: obstacles = {obstacles!r}: must be None for kind = "{kind}"')
-        rows.append(
-            ("avoidance", "flag", "", str(bool(obstacles)).lower(), None, None, "", "measure the scene's obstacles")
-        )
-        rows.append(
-            (
-                "obstacles",
-                "obstacles",
-                "",
-                "",
-                None,
-                None,
-                "",
-                "geoms and bodies that are obstacles; default: all that can collide with the robot",
-            )
-        )
-    for key, value in (quantities or {}).items():
-        if not isinstance(value, tuple) or len(value) != 2:
-            raise ModelError(f"{name}: quantities: {key} = {value!r}: must be (unit, meaning)")
-    own = [(key, unit, meaning) for key, (unit, meaning) in (quantities or {}).items()]
+    rows = _setting_rows(name, kind, settings or {}, target, obstacles)
+    own = _quantity_rows(name, quantities or {})
 
     def register(cls: _Class) -> _Class:
         if not inspect.isclass(cls) or not callable(getattr(cls, "update", None)):
@@ -92,6 +66,34 @@ def controller(
         return cls
 
     return register
+
+
+def _setting_rows(
+    name: str, kind: str, settings: Mapping[str, Setting], target: str | None, obstacles: bool | None
+) -> list[_Row]:
+    """Returns the rows of own settings, of the target and of the choice of obstacles."""
+    rows = [_row(name, key, value) for key, value in settings.items()]
+    if target is not None:
+        # A text of this name among the settings is the target's, any other is the user's own.
+        rows = [("target", "body", *row[2:]) if row[:2] == ("target", "text") else row for row in rows]
+        if all(row[0] != "target" for row in rows):
+            rows.append(("target", "body", "", target, None, None, "", "mocap body, the target"))
+    if obstacles is not None:
+        if kind == "snake":
+            raise ModelError(f'{name}: obstacles = {obstacles!r}: must be None for kind = "{kind}"')
+        default = str(bool(obstacles)).lower()
+        rows.append(("avoidance", "flag", "", default, None, None, "", "measure the scene's obstacles"))
+        meaning = "geoms and bodies that are obstacles; default: all that can collide with the robot"
+        rows.append(("obstacles", "obstacles", "", "", None, None, "", meaning))
+    return rows
+
+
+def _quantity_rows(name: str, quantities: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Returns the rows of own quantities: name, unit, meaning."""
+    for key, value in quantities.items():
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise ModelError(f"{name}: quantities: {key} = {value!r}: must be (unit, meaning)")
+    return [(key, unit, meaning) for key, (unit, meaning) in quantities.items()]
 
 
 def _source_of(cls: type) -> str:

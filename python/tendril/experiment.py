@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of a run."""
+    """Result of a run."""
 
     outcome: str  #: "done", "diverged" or "interrupted"
     reason: str  #: of a divergence: one line that names joint, value, step and time
@@ -37,7 +37,7 @@ class Result:
 
     @property
     def passes(self) -> bool:
-        """Whether all checks hold and nothing else failed."""
+        """Tells whether all checks hold and nothing else failed."""
         return self.verdict != "fail"
 
 
@@ -61,12 +61,12 @@ class Run:
 
     @property
     def done(self) -> bool:
-        """Whether no step is left: the duration is over, or the run has diverged."""
+        """Tells whether no step is left: the duration is over, or the run has diverged."""
         return self._run.done
 
     @property
     def notices(self) -> Sequence[str]:
-        """So far, a line each."""
+        """Notices so far, one line each."""
         return self._run.notices
 
     def step(self) -> None:
@@ -117,7 +117,7 @@ class Run:
 
 
 class Experiment:
-    """What `tendril run` takes: an experiment (`.toml`), a scene (`.xml`) or a robot file (`.toml`)."""
+    """Input of `tendril run`: an experiment (`.toml`), a scene (`.xml`) or a robot file (`.toml`)."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         """

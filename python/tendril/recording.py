@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Replay:
-    """What `tendril rollout replay --json` says."""
+    """Result of `tendril rollout replay --json`."""
 
     identical: bool  #: every row bit for bit
     rows: int

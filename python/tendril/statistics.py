@@ -73,7 +73,7 @@ def interquartile_mean(values: npt.ArrayLike) -> float:
 
 
 def percentile(ordered: Values, fraction: float) -> float:
-    """Of ascending values, with linear interpolation; between infinities no NaN."""
+    """Returns a percentile of ascending values, with linear interpolation; between infinities no NaN."""
     position = fraction * (len(ordered) - 1)
     below = math.floor(position)
     low, high = float(ordered[below]), float(ordered[math.ceil(position)])

@@ -433,7 +433,7 @@ CASES += [
 
 
 def verdict(program, name, files, arguments, exit_code, pieces):
-    """What is wrong with the program's solution to one case; empty when nothing is."""
+    """Returns what is wrong with the program's solution to one case; empty when nothing is."""
     with tempfile.TemporaryDirectory() as folder:
         for file, text in {**FILES, **files}.items():
             (Path(folder) / file).write_text(text)

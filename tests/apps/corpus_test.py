@@ -161,7 +161,7 @@ def prepare(folder):
 
 
 def verdict(program, folder, arguments, exit_code, pieces):
-    """What is wrong with the answer to one case; empty when nothing is."""
+    """Returns what is wrong with the answer to one case; empty when nothing is."""
     if arguments[0] == "run":
         arguments = [*arguments, "--no-record", "--out", "out"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -112,7 +112,7 @@ def box_obj():
 
 
 def box_stl():
-    """As binary and as text."""
+    """Returns a box as binary and as text."""
     triangles = [(f[0], f[i], f[i + 1]) for f in FACES for i in (1, 2)]
     binary = b"solid in spite of that".ljust(80) + struct.pack("<I", len(triangles))
     text = "solid box\n"
@@ -154,7 +154,7 @@ class PlanTest(unittest.TestCase):
         return json.loads(self.output(self.write(text), "--json"))
 
     def refusal(self, text, *arguments):
-        """What follows `tendril: plan.toml:` in the one line that the program ends with."""
+        """Returns what follows `tendril: plan.toml:` in the one line that the program ends with."""
         done = self.run_program(self.write(text), *arguments)
         self.assertEqual(done.returncode, USAGE, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -250,7 +250,7 @@ class PlanCommand(PlanTest):
             self.assertAlmostEqual(chord, float(b["s"]) - float(a["s"]), delta=1e-7)
 
     def words_of(self, name="plan.svg"):
-        """What is written in a drawing."""
+        """Returns what is written in a drawing."""
         root = xml.etree.ElementTree.parse(self.folder / name).getroot()
         return [element.text for element in root.iter() if element.tag.endswith("}text")]
 

@@ -56,7 +56,7 @@ def run_program(*arguments, **environment):
 
 
 def export(file, out):
-    """By the Python package, which needs h5py."""
+    """Exports by the Python package, which needs h5py."""
     return run_program("export", file, "--to", Path(out).suffix[1:], "-o", out, TENDRIL_PYTHON=sys.executable)
 
 

@@ -138,7 +138,7 @@ class SweepTest(unittest.TestCase):
         return json.loads(((out or self.out) / "summary.json").read_text())
 
     def numbers(self, out=None):
-        """What no machine may change, by id."""
+        """Returns the numbers that no machine may change, by id."""
         own = ("real_time_factor", "step_time_mean", "step_time_p999")
         return {
             r["id"]: (r["outcome"], r["checks"], {k: v for k, v in r["metrics"].items() if k not in own})
@@ -922,7 +922,7 @@ class Compare(SweepTest):
 
 
 class RayNode(SweepTest):
-    """What a task of Ray does on a node, without Ray; bench/sweep_kills has real clusters."""
+    """Task of Ray on a node, without Ray; bench/sweep_kills has real clusters."""
 
     def setUp(self):
         super().setUp()

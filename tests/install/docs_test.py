@@ -71,7 +71,7 @@ def headings(path):
 
 
 def anchors(path):
-    """What GitHub calls the headings in links."""
+    """Returns the headings as GitHub calls them in links."""
     names = []
     for title in headings(path):
         name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

@@ -89,7 +89,7 @@ class Reach:
 
 @td.controller("test.track", kind="continuum", settings={"rate_limit": (1000.0, "rad/s", "", (0, 1000))})
 class Track:
-    """What tendril.reach does with a solver of its own, without integral action."""
+    """Controller that does what tendril.reach does with its own solver, without integral action."""
 
     def __init__(self, context):
         self.robot, self.step = context.robot, context.settings["rate_limit"] * context.timestep
@@ -866,7 +866,7 @@ def commanding(commands: str, kind: str, update: Callable[..., None]) -> str:
     ids=["turning tendons", "chambers"],
 )
 def test_moments_are_those_of_virtual_work(drive: str, tolerance: float) -> None:
-    """Of the forces of the engine's actuators, by differences of the lengths that they act on."""
+    """Compares the moments with those of the engine's actuators, by differences of the lengths that they act on."""
     told = np.array([0.02, -0.01, 0.01, 0.005, -0.01, 0.01])
 
     def update(self, m, memory, next_memory, command, report):

@@ -66,7 +66,8 @@ def test_types(what: list[str], tmp_path_factory: pytest.TempPathFactory) -> Non
 
 
 def test_pyright(tmp_path: Path) -> None:
-    """Only what it does not know of other packages: MuJoCo's has no types, and a tutorial writes a module."""
+    """Allows pyright only what it does not know of other packages: MuJoCo's has no types, and a tutorial writes a
+    module."""
     if not os.environ.get("TENDRIL_TEST_EXTRAS"):
         pytest.importorskip("basedpyright")
     (tmp_path / "pyrightconfig.json").write_text(

@@ -92,7 +92,7 @@ def finished(plan, tmp_path):
 
 
 def peak(work):
-    """What `work` returns, and the most memory that it takes."""
+    """Returns what `work` returns, and the most memory that it takes."""
     tracemalloc.start()
     try:
         return work(), tracemalloc.get_traced_memory()[1]

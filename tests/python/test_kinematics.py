@@ -288,7 +288,7 @@ ROBOT_FILES = [
 
 
 def numbers_of(robot: Any) -> list[Any]:
-    """What a robot of any kind calculates, for random states."""
+    """Returns what a robot of any kind calculates, for random states."""
     rng = np.random.default_rng(3)
     if isinstance(robot, td.ContinuumRobot):
         return [robot.tip_pose(robot.random_states(10, 1))]

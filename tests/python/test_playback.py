@@ -23,7 +23,7 @@ LARGEST = {"tube_insertion": 100_000, "youbot_clutter": 250_000}  # bytes
 
 
 def unpacked(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the page decodes: content and arrays of shape (channels, n)."""
+    """Returns what the page decodes: content and arrays of shape (channels, n)."""
     found = re.search(r'id="data">([^<]*)<', page)
     assert found
     whole = zlib.decompress(base64.b64decode(found[1]))

@@ -19,7 +19,7 @@ BLOCK = 256
 
 
 def check(rollout, rows):
-    """What the layout promises about the first `rows` rows."""
+    """Checks what the layout promises about the first `rows` rows."""
     assert rollout["rows"][()] == rows, rollout["rows"][()]
     assert (rollout["step"][:rows] == np.arange(rows)).all()
     assert np.allclose(rollout["time"][:rows], 0.002 * np.arange(rows), rtol=0, atol=1e-12)

@@ -8,7 +8,7 @@ from tendril._errors import ModelError
 
 
 def names_of(first: Path, second: Path) -> tuple[str, str]:
-    """What tells the two paths apart: their ends."""
+    """Returns what tells the two paths apart: their ends."""
     a, b = first.absolute().parts, second.absolute().parts
     for length in range(1, max(len(a), len(b)) + 1):
         if a[-length:] != b[-length:]:

@@ -61,7 +61,7 @@ class RecordingPair:
         ]
 
     def same_fields(self) -> list[str]:
-        """Those of which every number has a counterpart."""
+        """Returns the fields of which every number has a counterpart."""
 
         def shape(part: Recording, field: str) -> Any:
             table = _TABLES.get(field, ("", ""))[0]
@@ -124,7 +124,7 @@ class RecordingPair:
         }
 
     def _metrics(self) -> list[dict[str, Any]]:
-        """Of the `summary.json` beside the recordings."""
+        """Compares the metrics of the `summary.json` next to the recordings."""
         found = []
         for part in self.parts:
             try:
@@ -184,6 +184,11 @@ class RecordingPair:
             f'<p class="first">{escape(said(summary))}</p>',
             f'<p class="note">{"".join(files)}{summary["common_rows"]} at the same times.</p>',
         ]
+        body += [*self._states(summary), *self._metrics_that_differ(summary), *self._sensors_that_differ(summary)]
+        return page.page(" and ".join(self.names), "".join(body))
+
+    def _states(self, summary: dict[str, Any]) -> list[str]:
+        body = []
         differing = [row for row in summary["states"] if "largest" in row]
         if differing:
             body += [
@@ -193,11 +198,11 @@ class RecordingPair:
                     ["state", "numbers", "rows that differ", "largest difference", "of", "at s"],
                     [
                         [
-                            escape(row["field"]),
+                            page.escape(row["field"]),
                             str(row["numbers"]),
                             str(row["rows_that_differ"]),
                             page.number(row["largest"]),
-                            escape(row["number"]),
+                            page.escape(row["number"]),
                             page.number(row["time"]),
                         ]
                         for row in differing
@@ -208,6 +213,10 @@ class RecordingPair:
             body.append(
                 f'<p class="note">Not compared, because the models differ: {", ".join(summary["other_shape"])}.</p>'
             )
+        return body
+
+    def _metrics_that_differ(self, summary: dict[str, Any]) -> list[str]:
+        body = []
         equal = [row for row in summary["metrics"] if row["a"] == row["b"]]
         if summary["metrics"]:
             body += [
@@ -216,25 +225,25 @@ class RecordingPair:
             ]
         if equal:
             body.append(page.in_details(page.count(len(equal), "equal metric"), self._metric_table(equal)))
-        if summary["signals"]:
-            body.append("<h2>Sensors that differ</h2>")
-            body += [self._overlay(row) for row in summary["signals"][:_MAX_PLOTS]]
-            body.append(
-                page.table(
-                    ["sensor", "unit", "largest difference", "rms"],
-                    [
-                        [
-                            escape(row["sensor"]),
-                            escape(row["unit"]),
-                            page.number(row["largest"]),
-                            page.number(row["rms"]),
-                        ]
-                        for row in summary["signals"]
-                    ],
-                    2,
-                )
-            )
-        return page.page(" and ".join(self.names), "".join(body))
+        return body
+
+    def _sensors_that_differ(self, summary: dict[str, Any]) -> list[str]:
+        if not summary["signals"]:
+            return []
+        rows = [
+            [
+                page.escape(row["sensor"]),
+                page.escape(row["unit"]),
+                page.number(row["largest"]),
+                page.number(row["rms"]),
+            ]
+            for row in summary["signals"]
+        ]
+        return [
+            "<h2>Sensors that differ</h2>",
+            *(self._overlay(row) for row in summary["signals"][:_MAX_PLOTS]),
+            page.table(["sensor", "unit", "largest difference", "rms"], rows, 2),
+        ]
 
     def _metric_table(self, rows: Sequence[dict[str, Any]]) -> str:
         return page.table(
@@ -264,7 +273,7 @@ class RecordingPair:
 
 
 def said(summary: dict[str, Any]) -> str:
-    """In a sentence."""
+    """Returns the comparison in a sentence."""
     first = summary["first_difference"]
     if summary["identical"]:
         return f"Identical: {summary['common_rows']} rows, bit for bit."

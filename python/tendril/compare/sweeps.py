@@ -122,13 +122,13 @@ class Pair(Dataset):
         ]
 
     def playback(self, id: str) -> None:
-        """None: the page stands elsewhere."""
+        """Returns None: the page stands elsewhere."""
 
     def folder_of(self, row: int) -> Path:
         return self.parts[self._origins[row]].folder
 
     def unpaired(self) -> list[str]:
-        """What the same seed has drawn differently in the two."""
+        """Lists what the same seed has drawn differently in the two."""
         both: dict[tuple[int, int], list[int]] = {}
         for row, run in enumerate(self._runs):
             both.setdefault((run.cell, run.order), []).append(row)
@@ -141,7 +141,7 @@ class Pair(Dataset):
         ]
 
     def origins(self) -> list[list[str]]:
-        """What the two are, and what differs: a row of three texts each."""
+        """Returns what the two are, and what differs: a row of three texts each."""
         a, b = (part.plan for part in self.parts)
         rows = [
             ["folder", *(str(part.folder) for part in self.parts)],

@@ -30,7 +30,7 @@ _STAGE = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 
 class Task(ABC):
-    """What an environment asks for. Arrays have one row a simulation; `rows` are the simulations a call is about.
+    """Task of an environment. Arrays have one row a simulation; `rows` are the simulations a call is about.
 
     Of a slice `array[rows]` is a view, of an array of numbers a copy.
     """
@@ -86,7 +86,7 @@ class Task(ABC):
         self.ctrl[rows] = np.minimum(np.maximum(moved, self._low), self._high)
 
     def lasting(self, rows: Rows, good: Flags, seconds: float) -> Flags:
-        """Whether something has been so for a time."""
+        """Tells whether something has been so for a time."""
         self.within[rows] = (self.within[rows] + 1) * good
         long_enough: Flags = self.within[rows] >= round(seconds / self.period)
         return long_enough

@@ -51,7 +51,7 @@ def sources(source: Path) -> list[tuple[str, Path]]:
 
 
 def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
-    """What was written, for people. Throws ModelError, RecordingError, OSError."""
+    """Exports, and returns for people what was written. Throws ModelError, RecordingError, OSError."""
     if kind not in SINGLE and kind not in JOINT:
         raise ModelError(f"--to: {kind}: must be one of {', '.join([*SINGLE, *JOINT])}")
     files = sources(source)

@@ -100,34 +100,47 @@ def _schema(title: str, **properties: str) -> bytes:
     ).encode()
 
 
+def _add_channels(writer: Any, sensors: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Registers the topics; returns their channels."""
+    kinds = {sensor["name"]: "number" if sensor["dimension"] == 1 else "array" for sensor in sensors}
+    channels = {}
+    for topic, title, properties in (
+        ("/tf", "foxglove.FrameTransforms", {"transforms": "array"}),
+        ("/scene", "foxglove.SceneUpdate", {"deletions": "array", "entities": "array"}),
+        ("/sensors", "tendril.Sensors", kinds),
+    ):
+        schema = writer.register_schema(name=title, encoding="jsonschema", data=_schema(title, **properties))
+        channels[topic] = writer.register_channel(topic=topic, message_encoding="json", schema_id=schema)
+    return channels
+
+
+def _transforms(motion: MovingShapes, i: int, stamp: dict[str, int]) -> dict[str, Any]:
+    """A foxglove.FrameTransforms of one moment."""
+    poses = zip(motion.frames, motion.scene.positions[i], motion.scene.quaternions[i], strict=True)
+    return {
+        "transforms": [
+            {
+                "timestamp": stamp,
+                "parent_frame_id": "world",
+                "child_frame_id": frame,
+                "translation": _vector(place),
+                "rotation": _turn(turn),
+            }
+            for frame, place, turn in poses
+        ]
+    }
+
+
 def write_mcap(recording: Recording, out: Path, choice: Choice) -> None:
     from mcap.writer import Writer
 
     motion = MovingShapes(recording, choice.fps or VIEWER_FPS)
+    sensors = [sensor for sensor in recording.tables["sensors"] if sensor["name"]]
     with whole(out) as part, open(part, "wb") as file:
         writer = Writer(file)
         writer.start(library="tendril")
-        channels = {}
-        for topic, title, properties in (
-            ("/tf", "foxglove.FrameTransforms", {"transforms": "array"}),
-            ("/scene", "foxglove.SceneUpdate", {"deletions": "array", "entities": "array"}),
-            (
-                "/sensors",
-                "tendril.Sensors",
-                {
-                    sensor["name"]: "number" if sensor["dimension"] == 1 else "array"
-                    for sensor in recording.tables["sensors"]
-                    if sensor["name"]
-                },
-            ),
-        ):
-            schema = writer.register_schema(name=title, encoding="jsonschema", data=_schema(title, **properties))
-            channels[topic] = writer.register_channel(topic=topic, message_encoding="json", schema_id=schema)
-        named = [
-            (sensor["name"], recording.sensor(sensor["name"]))
-            for sensor in recording.tables["sensors"]
-            if sensor["name"]
-        ]
+        channels = _add_channels(writer, sensors)
+        named = [(sensor["name"], recording.sensor(sensor["name"])) for sensor in sensors]
         for i, (row, time) in enumerate(zip(motion.rows, motion.times, strict=True)):
             moment = round(float(time) * 1e9)
             stamp = {"sec": moment // 10**9, "nsec": moment % 10**9}
@@ -142,23 +155,7 @@ def write_mcap(recording: Recording, out: Path, choice: Choice) -> None:
 
             if i == 0:
                 add("/scene", {"deletions": [], "entities": [_entity(shape, stamp) for shape in motion.shapes]})
-            add(
-                "/tf",
-                {
-                    "transforms": [
-                        {
-                            "timestamp": stamp,
-                            "parent_frame_id": "world",
-                            "child_frame_id": frame,
-                            "translation": _vector(place),
-                            "rotation": _turn(turn),
-                        }
-                        for frame, place, turn in zip(
-                            motion.frames, motion.scene.positions[i], motion.scene.quaternions[i], strict=True
-                        )
-                    ]
-                },
-            )
+            add("/tf", _transforms(motion, i, stamp))
             values = {name: values[row].tolist() for name, values in named}
             add("/sensors", {name: value if np.all(np.isfinite(value)) else None for name, value in values.items()})
         writer.finish()  # type: ignore[no-untyped-call,unused-ignore]  # that of mcap has none

@@ -22,7 +22,7 @@ PARTS = ("qpos", "qvel", "act", "sensordata", "plugin_state", "mocap_pos", "moca
 
 @dataclass(frozen=True)
 class Choice:
-    """What of every recording is exported."""
+    """Choice of what is exported of every recording."""
 
     fps: float | None = None  #: default: every row; of mcap and rrd 50
     observation: Sequence[str] = STATE
@@ -80,7 +80,7 @@ def _part(recording: Recording, name: str) -> Array:
 
 
 def unknown_sensors(recording: Recording) -> list[str]:
-    """Those that are NaN in every row: quantities that this use of a controller does not have."""
+    """Returns the sensors that are NaN in every row: quantities that this use of a controller does not have."""
     unknown: Array = np.asarray(np.isnan(recording.sensordata).all(axis=0))
     return [
         sensor["name"]

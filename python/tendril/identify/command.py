@@ -45,7 +45,7 @@ def _bounds(texts: Sequence[str], parameters: Sequence[str]) -> dict[str, tuple[
 
 @dataclass(frozen=True)
 class Request:
-    """What is fitted to what."""
+    """Request to fit a model to data."""
 
     robot: Path
     data: Sequence[Path]
@@ -63,7 +63,7 @@ class Request:
 
 
 def run(request: Request) -> Identification:
-    """What the command does. Throws ModelError, OSError."""
+    """Runs the command. Throws ModelError, OSError."""
     robot, names = RobotFile(request.robot), request.parameters
     if len(set(names)) < len(names):
         raise refuse("--parameters", f"{max(names, key=names.count)}: must be named once")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def refuse(file: object, what: str) -> ModelError:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """For the end of a message: the known name that is most like it, and all of them if there are few."""
+    """Returns the end of a message: the known name that is most like it, and all of them if there are few."""
     found = difflib.get_close_matches(name, known, 1, 0.5)
     if found:
         return f"did you mean {found[0]}?"
@@ -146,21 +146,99 @@ def read_markers(file: Path) -> dict[str, Marker]:
     return markers
 
 
-def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str, Marker]) -> Data:
-    """The rows of a file for a model. Throws ModelError, one line."""
-    names, values, lines = read_table(file)
-    actuators = [model.actuator(i).name[1:] for i in range(model.nu)]
-    sites = [model.site(i).name[1:] for i in range(model.nsite)]
-    stems = {name[:-2] for name in names if name[-2:] in ("_x", "_y", "_z") and name not in actuators} - {"gravity"}
+@dataclass
+class _Table:
+    """Rows of a file, and the three columns of every vector that it may have."""
+
+    file: Path
+    names: dict[str, int]
+    values: Array
+    lines: list[int]
+    vectors: dict[str, list[str]] = field(default_factory=dict)
+
+    def vector(self, name: str, default: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
+        if self.vectors[name][0] in self.names:
+            return self.values[:, [self.names[column] for column in self.vectors[name]]]
+        return np.tile(np.asarray(default, dtype=float), (len(self.lines), 1))
+
+    def numbers(self, name: str) -> Array:
+        if name in self.names:
+            return self.values[:, self.names[name]]
+        return np.full(len(self.lines), ROWS_NAMED[name])
+
+    def check_columns(self, actuators: Sequence[str], points: set[str]) -> None:
+        """Refuses unknown columns, commands that are missing, and vectors without all of their columns."""
+        expected = [*actuators, "t", *ROWS_NAMED, *(column for columns in self.vectors.values() for column in columns)]
+        for name in self.names:
+            if name not in expected:
+                raise refuse(f"{self.file}:1", f"column {name}: unknown: {nearest(name, expected)}")
+        for name in actuators:
+            if name not in self.names:
+                raise refuse(
+                    f"{self.file}:1", f"column {name} is missing: the command of the actuator {name}; 0 where it rests"
+                )
+        for name, columns in self.vectors.items():
+            there = [column in self.names for column in columns]
+            if not all(there) and (name in points or any(there)):
+                raise refuse(f"{self.file}:1", f"column {columns[there.index(False)]} is missing")
+
+    def check_cells(self, points: set[str]) -> None:
+        """Refuses empty cells of columns that are not of a measured point."""
+        point_columns = {self.names[column] for name in points for column in self.vectors[name]}
+        for row, line in enumerate(self.lines):
+            for name, column in self.names.items():
+                if column not in point_columns and np.isnan(self.values[row, column]):
+                    raise refuse(f"{self.file}:{line}", f"{name}: is empty: must be a number")
+
+    def check_ranges(self) -> None:
+        """Refuses values of ROWS_NAMED that are not allowed."""
+        for name, allowed in (("weight", "must be >= 0"), ("held_out", "must be 0 or 1")):
+            right = self.numbers(name) >= 0 if name == "weight" else np.isin(self.numbers(name), (0, 1))
+            if not right.all():
+                row = int(np.argmin(right))
+                raise refuse(f"{self.file}:{self.lines[row]}", f"{name}: {self.numbers(name)[row]:g}: {allowed}")
+
+    def measured(self, markers: Sequence[str], points: set[str]) -> Array:
+        """Returns where the markers were seen, (n, markers, 3); NaN: not seen."""
+        unseen = np.full((len(self.lines), 3), np.nan)
+        measured = np.stack([self.vector(name) if name in points else unseen for name in markers], axis=1)
+        lacking = np.isnan(measured).sum(axis=2)
+        if ((lacking > 0) & (lacking < 3)).any():
+            row, k = np.argwhere((lacking > 0) & (lacking < 3))[0]
+            raise refuse(
+                f"{self.file}:{self.lines[row]}",
+                f"{markers[k]}: has some of x, y, z: must have all, or none where it was not seen",
+            )
+        return measured
+
+    def loads(self, kind: str, markers: Sequence[str], loaded: Mapping[tuple[str, str], str]) -> Array:
+        """Returns the forces or moments at the markers, (n, markers, 3)."""
+        nothing = np.zeros((len(self.lines), 3))
+        return np.stack(
+            [self.vector(loaded[kind, name]) if (kind, name) in loaded else nothing for name in markers], axis=1
+        )
+
+
+def _loaded_points(file: Path, stems: set[str]) -> dict[tuple[str, str], str]:
+    """Returns the vectors that are loads, by kind and point."""
     for load in LOADS:
         if {load, f"tip_{load}"} <= stems:
             raise refuse(f"{file}:1", f"column tip_{load}_x: is that of {load}_x: must be stated once")
-    loaded = {
+    return {
         (stem if stem in LOADS else stem.rpartition("_")[2], "tip" if stem in LOADS else stem.rpartition("_")[0]): stem
         for stem in sorted(stems)
         if stem.rpartition("_")[2] in LOADS
     }
-    points = stems - set(loaded.values())
+
+
+def _markers_of(
+    file: Path,
+    points: set[str],
+    loaded: Mapping[tuple[str, str], str],
+    given: Mapping[str, Marker],
+    sites: Sequence[str],
+) -> dict[str, Marker]:
+    """Returns the measured and the loaded points: those given, otherwise sites of the model."""
     markers = {}
     for name in sorted(points | {point for _, point in loaded}):
         if name not in given and name not in sites:
@@ -169,65 +247,26 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
         markers[name] = given.get(name, Marker(name))
     if not points:
         raise refuse(f"{file}:1", "has no measured point: must have columns such as tip_x, tip_y, tip_z")
-    vectors = {
+    return markers
+
+
+def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str, Marker]) -> Data:
+    """The rows of a file for a model. Throws ModelError, one line."""
+    table = _Table(file, *read_table(file))
+    names, values, lines = table.names, table.values, table.lines
+    actuators = [model.actuator(i).name[1:] for i in range(model.nu)]
+    sites = [model.site(i).name[1:] for i in range(model.nsite)]
+    stems = {name[:-2] for name in names if name[-2:] in ("_x", "_y", "_z") and name not in actuators} - {"gravity"}
+    loaded = _loaded_points(file, stems)
+    points = stems - set(loaded.values())
+    markers = _markers_of(file, points, loaded, given, sites)
+    table.vectors = {
         name: [f"{name}_{axis}" for axis in AXES] for name in [*sorted(points), "gravity", *LOADS, *loaded.values()]
     }
-    expected = [*actuators, "t", *ROWS_NAMED, *(column for columns in vectors.values() for column in columns)]
-    for name in names:
-        if name not in expected:
-            raise refuse(f"{file}:1", f"column {name}: unknown: {nearest(name, expected)}")
-    for name in actuators:
-        if name not in names:
-            raise refuse(f"{file}:1", f"column {name} is missing: the command of the actuator {name}; 0 where it rests")
-    for name, columns in vectors.items():
-        there = [column in names for column in columns]
-        if not all(there) and (name in points or any(there)):
-            raise refuse(f"{file}:1", f"column {columns[there.index(False)]} is missing")
-    point_columns = {names[column] for name in points for column in vectors[name]}
-    for row, line in enumerate(lines):
-        for name, column in names.items():
-            if column not in point_columns and np.isnan(values[row, column]):
-                raise refuse(f"{file}:{line}", f"{name}: is empty: must be a number")
-    unseen = np.full((len(lines), 3), np.nan)
-    measured = np.stack(
-        [values[:, [names[column] for column in vectors[name]]] if name in points else unseen for name in markers],
-        axis=1,
-    )
-    lacking = np.isnan(measured).sum(axis=2)
-    if ((lacking > 0) & (lacking < 3)).any():
-        row, k = np.argwhere((lacking > 0) & (lacking < 3))[0]
-        raise refuse(
-            f"{file}:{lines[row]}",
-            f"{list(markers)[k]}: has some of x, y, z: must have all, or none where it was not seen",
-        )
-
-    def numbers(name: str) -> Array:
-        return values[:, names[name]] if name in names else np.full(len(lines), ROWS_NAMED[name])
-
-    def vector(name: str, default: Sequence[float]) -> Array:
-        there = vectors[name][0] in names
-        return (
-            values[:, [names[c] for c in vectors[name]]]
-            if there
-            else np.tile(np.asarray(default, dtype=float), (len(lines), 1))
-        )
-
-    for name, allowed in (("weight", "must be >= 0"), ("held_out", "must be 0 or 1")):
-        right = numbers(name) >= 0 if name == "weight" else np.isin(numbers(name), (0, 1))
-        if not right.all():
-            row = int(np.argmin(right))
-            raise refuse(f"{file}:{lines[row]}", f"{name}: {numbers(name)[row]:g}: {allowed}")
-    ctrl = values[:, [names[name] for name in actuators]] if actuators else np.zeros((len(lines), 0))
-
-    def loads(kind: str) -> Array:
-        return np.stack(
-            [
-                vector(loaded[kind, name], ()) if (kind, name) in loaded else np.zeros((len(lines), 3))
-                for name in markers
-            ],
-            axis=1,
-        )
-
+    table.check_columns(actuators, points)
+    table.check_cells(points)
+    measured = table.measured(list(markers), points)
+    table.check_ranges()
     time = values[:, names["t"]] if "t" in names else None
     if time is not None:
         _check_times(file, time, lines)
@@ -235,13 +274,13 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
         file,
         markers,
         [f"{file}:{line}" for line in lines],
-        ctrl,
-        vector("gravity", gravity),
-        loads("force"),
-        loads("moment"),
+        values[:, [names[name] for name in actuators]] if actuators else np.zeros((len(lines), 0)),
+        table.vector("gravity", gravity),
+        table.loads("force", list(markers), loaded),
+        table.loads("moment", list(markers), loaded),
         measured,
-        numbers("weight"),
-        numbers("held_out") == 1,
+        table.numbers("weight"),
+        table.numbers("held_out") == 1,
         time,
         np.zeros(len(lines), dtype=int),
     )

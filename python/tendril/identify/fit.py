@@ -83,7 +83,7 @@ class Fit:
 
     @property
     def units(self) -> Array:
-        """What one of the solver's unknowns is."""
+        """Size of one of each of the solver's unknowns."""
         return np.array([*self.scales, *([self.length] * 3), *([1.0] * 3)][: len(self.scales) + self.frame_count])
 
     def _statics(self, values: Array) -> Any:
@@ -103,7 +103,7 @@ class Fit:
         ]
 
     def predict(self, values: Array, rows: Sequence[int], slopes: bool = True) -> Prediction:
-        """Of a model with these values of the parameters."""
+        """Predicts with a model with these values of the parameters."""
         statics = self._statics(values)
         markers, count = len(self.data.markers), len(self.parameters) if slopes else 0
         ends = self._sides(values, count)
@@ -240,7 +240,7 @@ def rms(distances: Array) -> float:
 
 @dataclass
 class Identification:
-    """What was found, for rows that were fitted and rows held out."""
+    """Result of an identification, for rows that were fitted and rows held out."""
 
     fit: Fit
     x: Array
@@ -272,11 +272,7 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     train, rest = [int(i) for i in np.flatnonzero(~held_out)], [int(i) for i in np.flatnonzero(held_out)]
     seen = data.seen[train] & (data.weight[train] > 0)[:, None]
     numbers, unknowns = 3 * int(seen.sum()), len(fit.unknowns)
-    if numbers <= unknowns:
-        raise refuse(
-            data.file,
-            f"{len(train)} {data.what} to fit, {numbers} numbers measured: must be more than the {unknowns} unknowns",
-        )
+    _check_count(data, len(train), numbers, unknowns)
     weights = np.sqrt(data.weight[train])[:, None, None] * np.ones_like(data.measured[train])
     used = np.broadcast_to(seen[..., None], weights.shape)
     frame = np.zeros(fit.frame_count)
@@ -297,12 +293,7 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     best, costs = None, []
     random = np.random.default_rng(seed)
     for number in range(starts):
-        x = before_x.copy()
-        if number:
-            for p, parameter in enumerate(fit.parameters):
-                draw = random.uniform(-1, 1)
-                value = parameter.start + draw * SHIFT / 2 if parameter.is_shift else parameter.start * SPREAD**draw
-                x[p] = min(max(value, parameter.low), parameter.high) / parameter.scale
+        x = _drawn_start(fit, before_x, random) if number else before_x.copy()
         found = least_squares(
             residual_at, np.clip(x, low, high), jac=jacobian_at, bounds=(low, high), x_scale="jac", max_nfev=100
         )
@@ -330,6 +321,24 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
         before_x,
         float(stdtrit(freedom, 0.975)),
     )
+
+
+def _check_count(data: Data, rows: int, numbers: int, unknowns: int) -> None:
+    if numbers <= unknowns:
+        raise refuse(
+            data.file,
+            f"{rows} {data.what} to fit, {numbers} numbers measured: must be more than the {unknowns} unknowns",
+        )
+
+
+def _drawn_start(fit: Fit, before_x: Array, random: np.random.Generator) -> Array:
+    """Returns unknowns with the parameters drawn about their start, within their bounds."""
+    x = before_x.copy()
+    for p, parameter in enumerate(fit.parameters):
+        draw = random.uniform(-1, 1)
+        value = parameter.start + draw * SHIFT / 2 if parameter.is_shift else parameter.start * SPREAD**draw
+        x[p] = min(max(value, parameter.low), parameter.high) / parameter.scale
+    return x
 
 
 def _best_frame(fit: Fit, x: Array, rows: Sequence[int], weights: Array, used: npt.NDArray[np.bool_]) -> Array:
@@ -378,7 +387,7 @@ def _check_rank(fit: Fit, jacobian: Array, x: Array) -> None:
 
 
 def held_out_rows(data: Data, share: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Those of the column `held_out`, or a share: of poses drawn, of every motion the last."""
+    """Returns the rows of the column `held_out`, or a fraction: of poses drawn, of every motion the last."""
     if data.held_out.any():
         return data.held_out
     rows = np.zeros(data.count, dtype=bool)

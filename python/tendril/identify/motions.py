@@ -22,7 +22,7 @@ LARGEST_RATE = 1e6  #: of a coordinate, 1/s or m/s: beyond, a simulation has div
 
 @dataclass(frozen=True)
 class Inputs:
-    """What acts in one motion: first on the arm at rest, then in each step."""
+    """Inputs of one motion: first on the arm at rest, then in each step."""
 
     ctrl: Array  # (1 + steps, nu)
     gravity: Array  # (1 + steps, 3)
@@ -58,7 +58,7 @@ def check_times(data: Data, timestep: float) -> None:
 
 
 def inputs(data: Data, rows: Sequence[int], timestep: float, between: str) -> list[Inputs]:
-    """Of the motions that these rows are of, each up to its last row."""
+    """Returns the inputs of the motions that these rows are of, each up to its last row."""
     assert data.time is not None
     found = []
     for number in sorted({int(data.motion[row]) for row in rows}):

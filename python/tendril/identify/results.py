@@ -1,4 +1,4 @@
-"""What an identification has found: as numbers, as text, and drawn."""
+"""Results of an identification: as numbers, as text, and drawn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 
 
 def summary(result: Identification) -> dict[str, Any]:
-    """For --json."""
+    """Returns the summary for --json."""
     names, values = result.fit.unknowns, result.values
     parameters = []
     for i, name in enumerate(names):
@@ -142,7 +142,7 @@ def _draw_places(result: Identification, axes: Any) -> None:
 
 
 def _draw_motion(result: Identification, axes: Any) -> None:
-    """Of the point that moves most, the motions one after another."""
+    """Draws the point that moves most, the motions one after another."""
     data = result.fit.data
     assert data.time is not None
     k = int(

@@ -66,7 +66,7 @@ class Statics:
         )  # of what only pulls or pushes
 
     def place(self, k: int) -> Array:
-        """Of a point, m, in the world's frame."""
+        """Returns the position of a point, m, in the world's frame."""
         body, local = self.points[k]
         return np.asarray(self.data.xpos[body] + self.data.xmat[body].reshape(3, 3) @ local)
 

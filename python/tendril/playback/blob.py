@@ -35,7 +35,7 @@ class Blob:
         self.table[name] = [values.dtype.kind + str(width), *values.shape, order]
 
     def add_smaller(self, name: str, values: Array) -> None:
-        """With first or second differences, whichever deflates better."""
+        """Adds an array with first or second differences, whichever deflates better."""
         sizes = []
         for order in (1, 2):
             trial = Blob()

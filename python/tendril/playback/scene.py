@@ -1,4 +1,4 @@
-"""What a recording shows: bodies, geoms, contacts, drawings, plots."""
+"""Content that a recording shows: bodies, geoms, contacts, drawings, plots."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ LONGEST_CHAIN_BEND = math.radians(25)  # between two links of what is drawn as o
 VISIBLE_GROUPS = (0, 1, 2)  # of geoms: those that the engine shows by default
 PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)  # mjtGeom
 ERRORS = ("tip_error", "path_error")  # quantities plotted at once
+
+
+def _stacked(moments: list[Array], count: int) -> Array:
+    """Returns the segments of several moments as one array (count, most, 7), NaN where a moment has fewer."""
+    whole = np.full((count, max(len(part) for part in moments), 7), np.nan)
+    for i, part in enumerate(moments):
+        whole[i, : len(part)] = part
+    return whole
 
 
 class RecordedScene:
@@ -219,9 +227,43 @@ class RecordedScene:
 
     def drawings(self, blob: Blob) -> list[dict[str, Any]]:
         """Target, path and planned centerline, as the controllers draw them: lines of one color over some moments."""
-        mujoco, model, data, recording = self.mujoco, self.model, self.data, self.recording
-        if not model.nplugin:
+        if not self.model.nplugin:
             return []
+        moments = self._drawing_moments()
+        found: list[dict[str, Any]] = []
+        for key, moment in self._drawn_lines(moments).items():
+            whole = _stacked(moment, len(moments))
+            # Segments that are the same at all moments, and those that change.
+            still = np.isfinite(whole).all() and np.ptp(whole, axis=0).max() < 1e-6
+            if still:
+                whole = whole[:1]
+            low, high = np.nanmin(whole[:, :, :6]), np.nanmax(whole[:, :, :6])
+            ends = np.where(
+                np.isnan(whole[:, :, :6]), 65535, quantized(np.nan_to_num(whole[:, :, :6]), low, high, 65534)
+            )
+            name = f"drawing{len(found)}"
+            blob.add_smaller(name, ends.astype(np.uint16).transpose(1, 2, 0).reshape(whole.shape[1] * 6, -1))
+            found.append(
+                {
+                    "name": name,
+                    "radius": float(np.nanmax(whole[:, :, 6])),
+                    "color": key[1:],
+                    "sphere": key[0] == SPHERE,
+                    "low": float(low),
+                    "high": float(high),
+                }
+            )
+        return found
+
+    def _drawing_moments(self) -> npt.NDArray[Any]:
+        """Returns the rows of the recording at which the controllers draw, evenly spread."""
+        block = 8 * 256 * max(1, self.model.npluginstate)  # bytes that must be read for a row
+        count = min(max(20, READ_FOR_DRAWINGS // block), DRAWINGS, len(self.rows))
+        return np.asarray(self.rows[np.unique(np.linspace(0, len(self.rows) - 1, count).astype(int))])
+
+    def _drawn_lines(self, moments: npt.NDArray[Any]) -> dict[tuple[int, ...], list[Array]]:
+        """Returns, by kind of geom and color, what is drawn at each moment: rows of two ends and a radius."""
+        mujoco, model, data, recording = self.mujoco, self.model, self.data, self.recording
         option = mujoco.MjvOption()
         for flags in (
             option.geomgroup,
@@ -233,9 +275,6 @@ class RecordedScene:
         ):
             flags[:] = 0
         scene = mujoco.MjvScene(model, maxgeom=4000)
-        block = 8 * 256 * max(1, model.npluginstate)  # bytes that must be read for a row
-        count = min(max(20, READ_FOR_DRAWINGS // block), DRAWINGS, len(self.rows))
-        moments = self.rows[np.unique(np.linspace(0, len(self.rows) - 1, count).astype(int))]
         lines: dict[tuple[int, ...], list[Array]] = {}
         for i, row in enumerate(moments):
             self.place(int(row))
@@ -254,34 +293,7 @@ class RecordedScene:
                 while len(moment) <= i:
                     moment.append(np.empty((0, 7)))
                 moment[i] = np.vstack([moment[i], [*(geom.pos - half), *(geom.pos + half), geom.size[0]]])
-        found: list[dict[str, Any]] = []
-        for key, moment in lines.items():
-            moment += [np.empty((0, 7))] * (len(moments) - len(moment))
-            most = max(len(part) for part in moment)
-            whole = np.full((len(moments), most, 7), np.nan)
-            for i, part in enumerate(moment):
-                whole[i, : len(part)] = part
-            # Segments that are the same at all moments, and those that change.
-            still = np.isfinite(whole).all() and np.ptp(whole, axis=0).max() < 1e-6
-            if still:
-                whole = whole[:1]
-            low, high = np.nanmin(whole[:, :, :6]), np.nanmax(whole[:, :, :6])
-            ends = np.where(
-                np.isnan(whole[:, :, :6]), 65535, quantized(np.nan_to_num(whole[:, :, :6]), low, high, 65534)
-            )
-            name = f"drawing{len(found)}"
-            blob.add_smaller(name, ends.astype(np.uint16).transpose(1, 2, 0).reshape(most * 6, -1))
-            found.append(
-                {
-                    "name": name,
-                    "radius": float(np.nanmax(whole[:, :, 6])),
-                    "color": key[1:],
-                    "sphere": key[0] == SPHERE,
-                    "low": float(low),
-                    "high": float(high),
-                }
-            )
-        return found
+        return lines
 
     def plots(self, blob: Blob) -> list[dict[str, Any]]:
         """Wall force and sensors over time, each thinned to PLOT_POINTS values; of errors and forces the largest

@@ -110,7 +110,7 @@ class View:
         )
 
     def is_crowded(self, at, others, width, height):
-        """Whether one of the others is nearer than this, in inches."""
+        """Tells whether one of the others is nearer than this, in inches."""
         return any((abs(self.scale * (at - p)) < (width, height)).all() for p in others)
 
 
@@ -179,7 +179,7 @@ def step_name(arc):
 
 
 def is_near(arc, solutions):
-    """Whether a refused arc continues the base or the first contacts of a solution."""
+    """Tells whether a refused arc continues the base or the first contacts of a solution."""
 
     def contacts(arcs):
         return [(a["contact"], a["side"]) for a in arcs]
@@ -359,7 +359,7 @@ def round_hull(centers, radii):
 
 
 def half_plane(normal, offset, reach):
-    """Where normal . p <= offset, as far as `reach`."""
+    """Returns the polygon where normal . p <= offset, as far as `reach`."""
     length = np.linalg.norm(normal)
     normal, foot = normal / length, normal * offset / length**2
     along = reach * np.array([-normal[1], normal[0]])
@@ -457,7 +457,7 @@ def path_bounds(plan):
 
 
 def waypoint_color(number, count):
-    """From light blue, the first, to dark red, the last."""
+    """Returns a color from light blue, the first, to dark red, the last."""
     first, last = np.array([0x3F, 0x8F, 0xD0]) / 255.0, np.array([0xC0, 0x39, 0x2B]) / 255.0
     return tuple(first + number / max(count - 1, 1) * (last - first))
 

@@ -191,7 +191,8 @@ class Limit:
 
 
 def thinned(x: Values, y: Values, points: int = _STRETCHES) -> tuple[Values, Values]:
-    """At most 2 * points points, with the minimum and the maximum of every interval, so that no peak is lost."""
+    """Returns at most 2 * points points, with the minimum and the maximum of every interval, so that no peak is
+    lost."""
     if len(x) <= 2 * points:
         return x, y
     edges = np.linspace(0, len(x), points + 1).astype(int)

@@ -92,7 +92,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def robots_section(summary: Summary) -> str:
-    """What the controllers reported, servos at their limits, what was touched; empty without any of these."""
+    """Shows what the controllers reported, servos at their limits, what was touched; empty without any of these."""
     steps = summary.get("steps", 0)
 
     def row(*cells: str) -> str:
@@ -221,7 +221,7 @@ def fault_line(fault: dict[str, Any]) -> str:
 
 
 def run_rows(summary: Summary, recording: Recording | None) -> list[tuple[str, Any]]:
-    """What was run, on which machine, and how long it took; None: unknown."""
+    """Returns what was run, on which machine, and how long it took; None: unknown."""
     attributes = words_of(recording)
     versions = summary.get("versions") or {
         k.removesuffix("_version"): v for k, v in attributes.items() if k in ("tendril_version", "mujoco_version")

@@ -248,7 +248,7 @@ def coordinate_labels(
 
 
 def step_time_plot(times: Values) -> str:
-    """How many steps took how long."""
+    """Plots how many steps took how long."""
     low, high = float(times.min()), float(times.max())
     is_wide = high > 1.5 * low
     edges = np.geomspace(low, high * 1.0001, 61) if is_wide else np.linspace(low, max(high, low * 1.0001), 31)

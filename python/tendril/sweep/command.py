@@ -176,7 +176,7 @@ def _sweep_parser() -> Parser:
 
 
 def _add_overrides(parser: Parser) -> None:
-    """What is said instead of the file."""
+    """Adds the options that stand instead of the file."""
     parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
     parser.add_argument(

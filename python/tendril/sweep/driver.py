@@ -27,7 +27,7 @@ DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
 
 @dataclass(frozen=True)
 class Options:
-    """How a sweep is run, which no number depends on."""
+    """Options of running a sweep, on which no number depends."""
 
     jobs: int = 0  # processes at a time; 0: one per core
     engine: str = "local"  # or "ray"
@@ -112,7 +112,7 @@ class Interrupt:
 
 
 class Driver:
-    """What engines have in common: the order of the runs, and what becomes of their results."""
+    """Common part of the engines: the order of the runs, and what becomes of their results."""
 
     def __init__(self, plan: SweepPlan, folder: Path, program: str, options: Options, interrupt: Interrupt) -> None:
         self._plan, self._folder, self._program, self._options = plan, folder, program, options
@@ -138,7 +138,7 @@ class Driver:
         return self._folder / "runs" / f".part-{run.id}-{self._names}"
 
     def _counts(self, run: SweepRun, line: journal.Record) -> bool:
-        """Whether this is the result of a run; one of a crash may be tried again."""
+        """Tells whether this is the result of a run; one of a crash may be tried again."""
         outcome, error, attempt = line["outcome"], line["error"], line["attempt"]
         if self.ended or outcome == "ended":
             return False

@@ -18,7 +18,7 @@ from tendril.sweep.runs import numbers_of, read_entries
 
 @dataclass
 class SweepResult:
-    """What one driver did."""
+    """Result of one driver."""
 
     planned: int = 0  # runs of the sweep, or of the shard
     done: int = 0  # of these, in the journal, earlier ones included

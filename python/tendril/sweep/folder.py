@@ -44,13 +44,13 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _was_killed(owner: str) -> bool:
-    """Whether the process that has the lock, by its own words, is no longer there."""
+    """Tells whether the process that has the lock, by its own words, is no longer there."""
     found = re.fullmatch(r"process (\d+) on (.+)", owner)
     return found is not None and found[2] == socket.gethostname() and not Path(f"/proc/{found[1]}").exists()
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a driver has the folder."""
+    """Tells whether a driver has the folder."""
     try:
         with (folder / "lock").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -80,7 +80,7 @@ def open_folder(folder: Path, plan: SweepPlan) -> bool:
 
 
 def remove_parts(folder: Path) -> None:
-    """What killed drivers left."""
+    """Removes what killed drivers left."""
     for part in [*folder.glob("runs/.part-*"), *folder.glob(".*.part"), *folder.glob("files/.*.part")]:
         shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
 

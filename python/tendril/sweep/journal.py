@@ -23,7 +23,7 @@ def encode(record: Record) -> bytes:
 
 
 def decode(line: bytes) -> Record | None:
-    """None for a torn line."""
+    """Returns the record of a line; None for a truncated one."""
     try:
         if not line.endswith(b"\n") or int(line[:8], 16) != zlib.crc32(line[9:-1]):
             return None

@@ -28,7 +28,7 @@ SettingPairs = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """What is compared: settings or a controller."""
+    """Variant that is compared: settings or a controller."""
 
     name: str
     settings: SettingPairs = ()
@@ -164,7 +164,7 @@ def text_of(value: object) -> str:
 
 @cache
 def read_versions(program: str) -> dict[str, str]:
-    """Of Tendril and MuJoCo. Throws ModelError."""
+    """Reads the versions of Tendril and MuJoCo. Throws ModelError."""
     try:
         text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
     except (OSError, subprocess.SubprocessError) as error:

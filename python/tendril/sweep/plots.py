@@ -27,7 +27,7 @@ class SweepPlots:
         return f"{metric} [{unit}]" if unit else metric
 
     def _by_seed(self, metric: Any, variant: int) -> Values:
-        """In the unit that is shown."""
+        """Returns the values in the unit that is shown."""
         return self.data.by_seed(self.data.values(metric), None, variant) * shown_unit(self.data, metric.metric)[0]
 
     def distributions(self, metric: Any) -> str:

@@ -89,7 +89,8 @@ def _moved(settings: SettingPairs, paths: dict[str, str], root: Path) -> Setting
 
 
 def _node_folder(session: str) -> Path:
-    """For inputs and for recordings that are too large to travel: of the sweep's own cluster, or of this user."""
+    """Returns the folder for inputs and for recordings that are too large to travel: of the sweep's own cluster, or of
+    this user."""
     if session:
         return Path(session)
     folder = Path(tempfile.gettempdir()) / f"tendril-sweep-{os.getuid()}"

@@ -19,7 +19,7 @@ _MAX_ROWS = 500  # of a table
 
 
 def rate_text(row: dict[str, Any]) -> str:
-    """Of a row of `success`."""
+    """Returns the rate of a row of `success`."""
     if row["rate"] is None:
         return "no result"
     k, (low, high) = row["successes"], row["interval"]
@@ -30,7 +30,7 @@ def rate_text(row: dict[str, Any]) -> str:
 
 
 def variant_text(variant: dict[str, Any]) -> str:
-    """What a variant of `summary.json` is."""
+    """Describes a variant of `summary.json`."""
     texts = [variant[key] for key in ("controller", "python", "plugin") if variant[key]]
     return ", ".join(texts + [f"{key} = {value}" for key, value in variant["set"].items()]) or "as the experiment"
 

@@ -33,7 +33,7 @@ RANK = {"done": 0, "diverged": 0, "timeout": 1, "crashed": 2}
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """What is known of one id."""
+    """State of one id, as far as it is known."""
 
     origin: str  # file:line
     outcome: str
@@ -249,7 +249,7 @@ class FinishedRuns:
 
     @property
     def checks(self) -> list[str]:
-        """What passes a run: a text for each check."""
+        """Returns what passes a run: a text for each check."""
         texts = []
         for name, (low, high, unit) in self._limits.items():
             ends = [f"{end:g}" for end in (low, high) if end is not None]
@@ -262,7 +262,7 @@ class FinishedRuns:
         return texts
 
     def folder_of(self, row: int) -> Path:
-        """Where a run can be repeated."""
+        """Returns the folder where a run can be repeated."""
         return self.folder
 
 

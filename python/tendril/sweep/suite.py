@@ -341,14 +341,14 @@ def _passed(success: dict[str, Any]) -> str:
 
 
 def _share(success: dict[str, Any]) -> str:
-    """With several cells a seed counts by parts."""
+    """Returns the fraction of successes; with several cells a seed counts by parts."""
     k = success["successes"]
     counted = f"{k:g} of {success['n']}" if k == int(k) else page.percent(success["rate"])
     return counted if success["n"] else "no result"
 
 
 def _value(metric: dict[str, Any]) -> tuple[str, str]:
-    """With its unit; the interval, if there is one."""
+    """Returns the value with its unit; the interval, if there is one."""
     if metric["iqm"] is None:
         return "no value", ""
     ends = metric["interval"] or []

@@ -92,7 +92,8 @@ def _distribution(data: FinishedRuns, metric: Comparison, cell: int | None, vari
 
 
 def _differences(data: FinishedRuns) -> list[dict[str, Any]]:
-    """Of every metric and of success, with Holm's correction: all cells together are one family, the cells another."""
+    """Returns the differences of every metric and of success, with Holm's correction: all cells together are one
+    family, the cells another."""
     names = [variant.name for variant in data.plan.variants]
     base = names.index(data.plan.baseline)
     rows: list[dict[str, Any]] = []

@@ -132,7 +132,7 @@ def _cells(table: SweepTable) -> tuple[SettingPairs, ...]:
 
 @dataclass(frozen=True)
 class CommandLineOverrides:
-    """What a command line says instead of the file."""
+    """Values that a command line gives instead of the file."""
 
     seeds: int | None = None
     settings: tuple[str, ...] = ()  # of `--set`
@@ -198,7 +198,7 @@ def _checks(content: Mapping[str, Any]) -> tuple[Comparison, ...]:
 
 
 def _family_checks(experiment: Path, content: Mapping[str, Any], program: str) -> tuple[Comparison, ...]:
-    """Those of one of its scenes: all have the same."""
+    """Returns the checks of one of its scenes: all have the same."""
     command = [program, "generate", str(content["family"]), "--difficulty", str(content.get("difficulty", 0.5))]
     with tempfile.TemporaryDirectory(prefix="tendril-") as folder:
         done = subprocess.run([*command, "--out", folder], capture_output=True, text=True)
@@ -274,7 +274,7 @@ def make_plans(
 
 
 def is_suite(file: Path) -> bool:
-    """Whether its table `[sweep]` has a list of experiments."""
+    """Tells whether its table `[sweep]` has a list of experiments."""
     table = read_toml(file).get("sweep", {})
     return isinstance(table, dict) and isinstance(table.get("experiment"), list)
 

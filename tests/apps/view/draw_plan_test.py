@@ -38,7 +38,7 @@ def block(low, high):
 
 
 def covers(paths, point):
-    """Whether an odd number of a path's polygons has the point inside, for any of the paths."""
+    """Tells whether an odd number of a path's polygons has the point inside, for any of the paths."""
     at = [drawing.FINE.transform(point)]
     polygons = [[drawing.Path(polygon) for polygon in path.to_polygons(drawing.FINE)] for path in paths]
     return any(sum(polygon.contains_points(at)[0] for polygon in one) % 2 for one in polygons)
