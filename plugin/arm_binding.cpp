@@ -290,16 +290,16 @@ void ArmBinding::limit_friction(mjData* d, std::span<const double> own) noexcept
                            std::span(friction_limits_).subspan(t * sections, sections));
   }
   for (int row = d->ne; row < d->ne + d->nf; ++row) {
-    const int place = friction_place(d, row);
-    if (place < 0) continue;
+    const int offset = friction_offset(d, row);
+    if (offset < 0) continue;
     // More than 0, as in the model.
-    const double limit = std::max(friction_limits_[static_cast<std::size_t>(place)], mjMINVAL);
+    const double limit = std::max(friction_limits_[static_cast<std::size_t>(offset)], mjMINVAL);
     d->efc_frictionloss[row] = limit;
     if (d->nisland > 0) d->iefc_frictionloss[d->map_efc2iefc[row]] = limit;
   }
 }
 
-int ArmBinding::friction_place(const mjData* d, int row) const noexcept {
+int ArmBinding::friction_offset(const mjData* d, int row) const noexcept {
   return d->efc_type[row] == mjCNSTR_FRICTION_TENDON
              ? friction_offsets_[static_cast<std::size_t>(d->efc_id[row])]
              : -1;
@@ -316,10 +316,10 @@ void ArmBinding::end_step(const mjModel* m, const mjData* d,
       tension[t] = std::isfinite(force) ? force : 0.0;
     }
     for (int row = d->ne; row < d->ne + d->nf; ++row) {
-      const int place = friction_place(d, row);
-      if (place < 0) continue;
+      const int offset = friction_offset(d, row);
+      if (offset < 0) continue;
       const mjtNum force = d->efc_force[row];
-      friction[static_cast<std::size_t>(place)] = std::isfinite(force) ? force : 0.0;
+      friction[static_cast<std::size_t>(offset)] = std::isfinite(force) ? force : 0.0;
     }
   }
   if (contacts_) contacts_->read_forces(m, d, memory_.link_force(next_own));

@@ -82,7 +82,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
   /// Returns the index in the memory of a constraint row's friction; -1: it is not that of one of
   /// the arm's tendons.
-  [[nodiscard]] int friction_place(const mjData* d, int row) const noexcept;
+  [[nodiscard]] int friction_offset(const mjData* d, int row) const noexcept;
 
   std::unique_ptr<ContinuumRobot> robot_;
   int base_body_, tip_site_, target_mocap_;

@@ -2,7 +2,7 @@
 
 namespace tendril::simulation {
 
-/// Sets what OpenGL drivers are told by the environment, unless the user has set it; to be called
+/// Sets what OpenGL drivers read from the environment, unless the user has set it; to be called
 /// before the first context of the process is made.
 void set_driver_options() noexcept;
 

@@ -197,11 +197,11 @@ void Subject::add(const mjData& data) {
   }
 }
 
-void Subject::add_room(double share) {
+void Subject::add_room(double fraction) {
   if (corners_.empty()) return;
   Box all;
   for (const Point& point : corners_) all.add(point.data());
-  const double room = share * all.diagonal();
+  const double room = fraction * all.diagonal();
   for (const bool right : {false, true}) {
     for (const bool back : {false, true}) {
       for (const bool top : {false, true}) {

@@ -66,7 +66,7 @@ class Subject {
   void add(const mjData& data);
 
   /// Adds room for motions that are still to come: to each side some of the size of what moves.
-  void add_room(double share);
+  void add_room(double fraction);
 
   /// Geoms of what stands still and is shown.
   /// @param data  with the poses of geoms

@@ -147,12 +147,12 @@ namespace {
 
 /// Makes the geoms of an instant paler, the opaque ones without letting show through what is
 /// behind.
-/// @param share  of the color that is kept
-void fade(std::vector<mjvGeom>& geoms, float share) {
+/// @param fraction  of the color that is kept
+void fade(std::vector<mjvGeom>& geoms, float fraction) {
   constexpr float kPale = 0.92F;
   for (mjvGeom& geom : geoms) {
-    for (int i = 0; i < 3; ++i) geom.rgba[i] = share * geom.rgba[i] + (1.0F - share) * kPale;
-    geom.specular *= share;
+    for (int i = 0; i < 3; ++i) geom.rgba[i] = fraction * geom.rgba[i] + (1.0F - fraction) * kPale;
+    geom.specular *= fraction;
     geom.matid = -1;  // its texture would keep the color
   }
 }
@@ -181,11 +181,11 @@ class Pictures {
     std::vector<mjvGeom> ghosts;
     for (std::size_t i = 0; i < earlier.size(); ++i) {
       constexpr double kPalest = 0.25, kStrongest = 0.75;
-      const double share = kPalest + (kStrongest - kPalest) * static_cast<double>(i) /
-                                         static_cast<double>(earlier.size());
+      const double fraction = kPalest + (kStrongest - kPalest) * static_cast<double>(i) /
+                                            static_cast<double>(earlier.size());
       scene_.show(scene_.row_at(earlier[i]));
       std::vector<mjvGeom> geoms = renderer_.geoms(scene_.data(), moving_geoms());
-      fade(geoms, static_cast<float>(share));
+      fade(geoms, static_cast<float>(fraction));
       ghosts.insert(ghosts.end(), geoms.begin(), geoms.end());
     }
     scene_.show(scene_.row_at(time));

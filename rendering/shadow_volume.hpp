@@ -10,7 +10,7 @@ namespace tendril::simulation {
 class ShadowVolume {
  public:
   /// Adds geoms that are drawn and are no floors. One that leaves the volume makes it larger than
-  /// needed, so that it seldom grows.
+  /// needed, so that it rarely grows.
   /// @param data  with the poses of geoms
   void add(const mjModel& model, const mjData& data);
 

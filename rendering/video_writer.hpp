@@ -16,7 +16,7 @@ void require_frame_rate(double frames_per_second);
 class VideoWriter {
  public:
   /// @param frame_rate  frames per second, see require_frame_rate
-  /// Throws RenderError if ffmpeg cannot be started, ModelError for a frame rate that is none.
+  /// Throws RenderError if ffmpeg cannot be started, ModelError for an invalid frame rate.
   VideoWriter(std::filesystem::path file, int width, int height, double frame_rate);
   /// Ends ffmpeg and, without `close` before, removes what it has written.
   ~VideoWriter() { ffmpeg_.wait(); }

@@ -106,7 +106,7 @@ struct Stiffness {
 struct Friction {
   std::string geom;
   double factor = 1.0;
-  std::vector<double> value;  ///< 1 to 3 numbers in the place of the factor, or none
+  std::vector<double> value;  ///< 1 to 3 numbers instead of the factor, or none
 };
 struct Payload {
   std::string body;

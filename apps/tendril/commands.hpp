@@ -33,7 +33,7 @@ void add_fk_command(CommandLine& line);
 void add_plan_command(CommandLine& line);
 
 /// `tendril rollout info FILE` and `tendril rollout replay FILE`. Exit code of replay: 0 every step
-/// is identical bit for bit, 1 one differs. ModelError for a file that is not a recording.
+/// is bitwise identical, 1 one differs. ModelError for a file that is not a recording.
 void add_rollout_command(CommandLine& line);
 
 /// `tendril tables [NAME...]`: repeats the published experiments; prints measured and published

@@ -15,7 +15,7 @@ struct PictureArguments {
   Option add_camera(const Command& command, const std::string& what);
   Option add_size(const Command& command, const std::string& what);
 
-  /// Throws ModelError for a size that is none.
+  /// Throws ModelError for an invalid size.
   [[nodiscard]] simulation::PictureOptions options() const;
 };
 

@@ -85,7 +85,7 @@ int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
 
-/// Ways in contact with obstacles.
+/// Paths in contact with obstacles.
 int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
   const PlanResult solution = solve_plan(plan);
   const std::string json = needs_json(arguments) ? plan_json(plan, solution) : std::string();

@@ -203,7 +203,7 @@ class ResultFolder {
 /// Images and videos made of the recording after a run.
 struct Pictures {
   std::vector<std::string> files;
-  std::vector<std::string> problems;  ///< why something could not be made, a line each
+  std::vector<std::string> problems;  ///< why something could not be made, one line each
   std::vector<std::string> missing;   ///< files not made because of an interrupt
 };
 

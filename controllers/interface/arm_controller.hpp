@@ -258,8 +258,8 @@ class ArmController : public Controller {
   virtual void update(const ArmMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, ArmCommand& command,
                       ControllerReport& report) = 0;
-  /// Moments need motors (`bend_command = "moment"`) or tendons and chambers in the place of bend
-  /// servos; they and tensions need tendons that are told tensions. Setpoints need no motors. All
+  /// Moments need motors (`bend_command = "moment"`) or tendons and chambers instead of bend
+  /// servos; they and tensions need tendons commanded in tension. Setpoints need no motors. All
   /// else is refused when the model is loaded. On entry to `update`, q of a controller that does
   /// not command setpoints is the measured one: it is what the robot is taken to be told.
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }

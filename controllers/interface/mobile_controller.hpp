@@ -165,7 +165,7 @@ class MobileController : public Controller {
   virtual void update(const MobileMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, MobileCommand& command,
                       ControllerReport& report) = 0;
-  /// Torques need motors in the place of the joints' servos (`joint_command = "torque"`), setpoints
+  /// Torques need motors instead of the joints' servos (`joint_command = "torque"`), setpoints
   /// servos; all else is refused when the model is loaded. The platform takes setpoints always.
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
 };

@@ -20,7 +20,7 @@ namespace tendril {
 /// if it would enter such a box it stops before it and reports NotReached.
 ///
 /// With `avoidance` BasePoseSearch chooses the base pose among the obstacles of the scene, and the
-/// platform drives round them.
+/// platform drives around them.
 ///
 /// It uses MobileController's interface with no joints: X_WE is the arm's tip, z along the
 /// backbone. Tested by: base_placement_controller_test, scenes/mobile_arm.

@@ -1,4 +1,4 @@
-"""A controller of one's own: the tip moves on a circle around the base axis."""
+"""A custom controller: the tip moves on a circle around the base axis."""
 
 import math
 

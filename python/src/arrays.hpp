@@ -114,7 +114,7 @@ void require_threads(int threads);
 
 /// Calls work(k) for k < count, with the interpreter lock released, on `threads` threads (0: as
 /// many as the machine has), fewer when there is little to do. A thread takes `chunk` items at a
-/// time, and eight chunks are worth a thread. One item is done at once, with the lock held.
+/// time, and eight chunks are worth a thread. One item is done immediately, with the lock held.
 template <class Work>
 void for_each(std::size_t count, int threads, const Work& work, std::size_t chunk = 256) {
   require_threads(threads);

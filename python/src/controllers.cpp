@@ -278,7 +278,7 @@ Measurement example_of(const RobotSizes& sizes, const MaybeObstacles& measured) 
 
 constexpr int kLargestMemory = 1'000'000;
 
-/// An instance of a class in Python, in the place of a controller.
+/// An instance of a class in Python, instead of a controller.
 template <class Base>
 class PythonController final : public Base {
  public:
@@ -400,8 +400,8 @@ class PythonController final : public Base {
     nb::object measurement_object, command_object, report_object;  // own the three
   };
 
-  /// Points of the path of the class in Python; of too many, evenly chosen ones. An error is told
-  /// once, and nothing is drawn from then on.
+  /// Points of the path of the class in Python; of too many, evenly chosen ones. An error is
+  /// reported once, and nothing is drawn from then on.
   template <class... Measured>
   int draw_path(std::span<const double> memory, std::span<Eigen::Vector3d> points,
                 const Measured&... measured) const noexcept {

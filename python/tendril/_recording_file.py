@@ -100,7 +100,7 @@ class RecordingFile:
 
 
 def create(file: str | os.PathLike[str], content: dict[str, Any]) -> RecordingFile:
-    """A new recording, in place of an earlier one."""
+    """A new recording, which replaces an earlier one."""
     return RecordingFile(file, content)
 
 

@@ -26,7 +26,7 @@ def toml(value: Any) -> str:
 
 def read_toml(file: Path) -> dict[str, Any]:
     try:
-        if not stat.S_ISREG(mode := file.stat().st_mode):  # reading would wait for ever, or not end
+        if not stat.S_ISREG(mode := file.stat().st_mode):  # reading would wait indefinitely, or not end
             raise ModelError(
                 f"{file}: is a {'folder' if stat.S_ISDIR(mode) else 'device or a pipe'}: must be a readable file"
             )

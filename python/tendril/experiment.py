@@ -31,8 +31,8 @@ class Result:
     checks: Sequence[Mapping[str, Any]]  #: `name`, `metric`, `value`, `unit`, `min`, `max`, `holds`, ...
     metrics: Mapping[str, float]  #: by name; SI units
     statuses: Sequence[Mapping[str, Any]]  #: of each robot: `robot`, `end`, `statuses`
-    failures: Sequence[str]  #: why a run fails whose checks hold, a line each
-    notices: Sequence[str]  #: what the user should know, a line each
+    failures: Sequence[str]  #: why a run fails whose checks hold, one line each
+    notices: Sequence[str]  #: what the user should know, one line each
     summary: Mapping[str, Any]  #: the content of `summary.json`; docs/experiment_file.md
 
     @property
@@ -42,7 +42,7 @@ class Result:
 
 
 class Run:
-    """An experiment under way, for a loop of one's own; a context manager.
+    """An experiment under way, for a custom loop; a context manager.
 
     `model` and `data` are MuJoCo's own objects. Every `step` moves what the experiment moves, and counts in metrics,
     checks and recording. What a caller changes between two steps (targets, controls, forces) is in force in the next.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Replay:
     """Result of `tendril rollout replay --json`."""
 
-    identical: bool  #: every row bit for bit
+    identical: bool  #: every row is bitwise identical
     rows: int
     compared_steps: int
     first_difference: Mapping[str, Any] | None  #: step, field, index, recorded, replayed, reason
@@ -44,7 +44,7 @@ class Recording(RecordedRun):
         return self.load_model(False)
 
     def seek(self, row: int) -> mujoco.MjData:
-        """MjData of a row, bit for bit: the nearest full state before it, stepped on; row 0 after `mj_forward`.
+        """MjData of a row, bitwise identical: the nearest full state before it, stepped on; row 0 after `mj_forward`.
 
         Its model is `data.model`: with faults, the one that they have changed.
 

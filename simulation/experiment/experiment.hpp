@@ -57,7 +57,7 @@ struct Experiment {
   std::filesystem::path file;   ///< given by the user
   std::string text;             ///< TOML of the experiment; empty for a bare scene
   std::filesystem::path scene;  ///< MJCF or robot file, resolved against the experiment's folder
-  std::string family;  ///< of random scenes, in place of a scene: see with_scene of families.hpp
+  std::string family;  ///< of random scenes, instead of a scene: see with_scene of families.hpp
   double difficulty = 0.5;      ///< of the family's scenes
   std::string keyframe;         ///< initial state; empty: the model's reference state
   std::string keyframe_origin;  ///< `file:line`

@@ -18,8 +18,8 @@ enum class MotionKind {
 };
 
 enum class Interpolation {
-  Linear,  ///< constant speed on every leg
-  Smooth,  ///< at rest at every waypoint: the fraction 10 s^3 - 15 s^4 + 6 s^5 of the leg
+  Linear,  ///< constant speed on every segment
+  Smooth,  ///< at rest at every waypoint: the fraction 10 s^3 - 15 s^4 + 6 s^5 of the segment
   Step,    ///< stays at a point until the time of the next
 };
 
@@ -40,9 +40,9 @@ struct Motion {
   // Waypoints; the first point before the first time, the last point after the last time
   std::vector<double> times = {};  ///< [s], strictly increasing, one per point
   std::vector<Eigen::Vector3d> points = {};
-  /// One per point, each leg a rotation about a fixed axis; empty: constant orientation.
+  /// One per point, each segment a rotation about a fixed axis; empty: constant orientation.
   std::vector<Eigen::Quaterniond> orientations = {};
-  std::string actuator = {};        ///< name of an actuator in place of a body
+  std::string actuator = {};        ///< name of an actuator instead of a body
   std::vector<double> values = {};  ///< its controls, one per time
   Interpolation interpolation = Interpolation::Smooth;
 
@@ -78,7 +78,7 @@ struct Motion {
   [[nodiscard]] std::optional<Problem> problem() const;
 
  private:
-  /// The leg i between two waypoints at a time, and the fraction 0 .. 1 of it.
+  /// The segment i between two waypoints at a time, and the fraction 0 .. 1 of it.
   struct Segment {
     std::size_t from, to;
     double fraction;

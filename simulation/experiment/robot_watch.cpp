@@ -26,7 +26,7 @@ constexpr std::size_t kStatusLength = std::string_view(quantity::kStatus.name).s
 constexpr const char* kFollowingError = "following_error";
 constexpr const char* kPathError = "path_error";
 
-/// Statuses that are told when they begin.
+/// Statuses that are reported when they begin.
 constexpr bool is_told(ControllerStatus status) {
   return status == ControllerStatus::Fault || status == ControllerStatus::NotFollowing ||
          status == ControllerStatus::ServoLost || status == ControllerStatus::NoProgress;

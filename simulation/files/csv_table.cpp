@@ -69,7 +69,7 @@ bool waits(int descriptor) noexcept {
 
 CsvReader::CsvReader(const std::string& file, const CsvLayout& layout)
     : shown_(file == "-" ? "stdin" : file),
-      // A named pipe into which nobody writes ends at once instead of being waited for.
+      // A named pipe into which nobody writes ends immediately instead of being waited for.
       descriptor_(file == "-" ? dup(STDIN_FILENO)
                               : open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
       buffer_(kReadBuffer),

@@ -24,7 +24,7 @@ class PartFile {
   /// Returns the path to write to.
   [[nodiscard]] const std::filesystem::path& part() const noexcept { return part_; }
 
-  /// Gives the file its name, in place of an earlier one.
+  /// Gives the file its name, replacing an earlier one.
   [[nodiscard]] std::error_code finish() noexcept {
     std::error_code error;
     std::filesystem::rename(part_, file_, error);

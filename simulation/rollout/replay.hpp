@@ -9,7 +9,7 @@
 
 namespace tendril::simulation {
 
-/// The first number of a recording that re-stepping does not reproduce bit for bit.
+/// The first number of a recording that re-stepping does not reproduce bitwise.
 struct ReplayDifference {
   std::int64_t step = 0;
   std::string field;       ///< `time`, `qpos`, …, `integration`; `engine` if the engine failed

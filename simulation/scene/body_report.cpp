@@ -143,7 +143,7 @@ class Body {
   VectorXd start() const { return Eigen::Map<const VectorXd>(model_->qpos0, size()); }
 
  private:
-  /// Adds a ball that stands for a part of the arm.
+  /// Adds a sphere that stands for a part of the arm.
   static void add_ball(mjSpec& spec, const ContinuumDescription& robot, const ArmPart& part) {
     const auto section = robot.sections.size();
     const std::vector<double> lengths = link_layout(robot, section - 1).length;
@@ -181,8 +181,8 @@ bool come_to_rest(Body& body, VectorXd& q) {
   return false;
 }
 
-/// The tip's way from rest at 0 g to rest at 1 g across the arm, which grows from 0. No value where
-/// it finds no rest.
+/// The tip's path from rest at 0 g to rest at 1 g across the arm, which grows from 0. No value
+/// where it finds no rest.
 std::optional<double> sag(Body& body) {
   constexpr int kParts = 10;          // of gravity
   constexpr double kRounding = 1e-9;  // [m]
@@ -356,7 +356,7 @@ double weight_of(const ContinuumDescription& robot, std::size_t section) {
 std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   std::vector<BodyReport::SectionBend> all(robot.sections.size());
   const Eigen::MatrixXd lengths = TendonMap(robot.kinematics(), tendon_routes(robot)).jacobian();
-  // Of what is beyond a section's start, held out level.
+  // Of what is beyond a section's start, held horizontally.
   double weight = 0.0, moment = 0.0;
   for (const auto& part : robot.parts) {
     const PartLoad load = part->load(robot.physics.back().radius.end);

@@ -101,7 +101,7 @@ bool is_floor(const mjModel& model, int geom, const std::vector<Pose>& poses) {
   return normal[2] > kLevel;
 }
 
-bool is_ground_wanted(const mjModel& model, const std::vector<Pose>& poses) {
+bool is_ground_needed(const mjModel& model, const std::vector<Pose>& poses) {
   const mjtNum* const gravity = model.opt.gravity;
   const bool falls = (model.opt.disableflags & mjDSBL_GRAVITY) == 0 && mju_norm3(gravity) > 0.0;
   if (falls && -gravity[2] < kLevel * mju_norm3(gravity)) return false;
@@ -117,7 +117,7 @@ bool is_ground_wanted(const mjModel& model, const std::vector<Pose>& poses) {
   return true;
 }
 
-/// Height of the lowest point of all geoms, wherever those that move turn round the first body of
+/// Height of the lowest point of all geoms, wherever those that move turn around the first body of
 /// their chain.
 double lowest_point(const mjModel& model, const std::vector<Pose>& poses) {
   double lowest = std::numeric_limits<double>::infinity();
@@ -189,7 +189,7 @@ bool add_default_visuals(mjSpec& spec, const mjModel& model) {
   }
   add_ground_material(spec, model);
   const std::vector<Pose> poses = initial_poses(model);
-  if (is_ground_wanted(model, poses)) {
+  if (is_ground_needed(model, poses)) {
     add_ground(spec, lowest_point(model, poses) - 0.02 * model.stat.extent);
   }
   // The ground must not change what is measured in parts of the scene's size.

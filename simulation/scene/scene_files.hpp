@@ -23,7 +23,7 @@ struct SceneFiles {
                                           std::span<const Override> overrides);
 
 /// Refuses devices and pipes among the files that the engine reads itself (meshes, textures,
-/// models): it would wait for them for ever. Throws ModelError.
+/// models): it would wait for them indefinitely. Throws ModelError.
 void refuse_devices(const std::filesystem::path& scene);
 
 }  // namespace tendril::simulation

@@ -17,7 +17,7 @@ class VirtualFiles {
   VirtualFiles(const VirtualFiles&) = delete;
   VirtualFiles& operator=(const VirtualFiles&) = delete;
 
-  /// Sets the text of a file, in place of an earlier one of that name. Throws ModelError.
+  /// Sets the text of a file, replacing an earlier one of that name. Throws ModelError.
   void set(const std::string& name, const std::string& text) {
     (void)mj_deleteFileVFS(&vfs_, name.c_str());
     if (mj_addBufferVFS(&vfs_, name.c_str(), text.data(), static_cast<int>(text.size())) != 0) {

@@ -13,7 +13,7 @@ using Eigen::Vector3d;
 constexpr double kShortest = 0.15, kLongest = 0.55;                 // [m] a section
 constexpr double kSmallest = 0.1, kLargest = 0.3;                   // [m] radius of a sphere
 constexpr double kSpread = 1.2, kMiddle = 0.8, kClearOfBase = 0.2;  // [m]
-constexpr int kDrawsPerScene = 200;  // of the witness, before the spheres are drawn anew
+constexpr int kDrawsPerScene = 200;  // of the witness, before the spheres are drawn again
 
 Vector3d point_in_sphere(SplitMix64& random) {
   while (true) {

@@ -16,13 +16,13 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kBlocked = 1e9;  // time where there is no way: finite, for interpolation
+constexpr double kBlocked = 1e9;  // time where there is no path: finite, for interpolation
 constexpr double kFarthest = 1e8;
 constexpr double kNearSpeed =
     0.25;                       // at the disc's radius from an obstacle; 1 at twice this distance
-constexpr int kDirections = 9;  // tried in a step of a way with limited curvature
+constexpr int kDirections = 9;  // tried in a step of a path with limited curvature
 constexpr int kFreeDirections = 32;
-constexpr int kOpenings = 8;  // turns to one side with which a way may begin
+constexpr int kOpenings = 8;  // turns to one side with which a path may begin
 
 /// Squares of the distances to the nearest zero of f along a line, in cells: the lower envelope of
 /// parabolas. [Felzenszwalb] 2.1.

@@ -66,18 +66,18 @@ class GroundMap {
   std::vector<double> distance_;
 };
 
-/// The ways of a disc to a goal from everywhere: for each point of a map the time of travel to the
-/// goal, at speed 1 far from obstacles and less near them, so that ways keep away from obstacles
-/// where there is room. Solved once by fast marching ([Sethian]); a way is then a descent.
+/// The paths of a disc to a goal from everywhere: for each point of a map the time of travel to the
+/// goal, at speed 1 far from obstacles and less near them, so that paths keep away from obstacles
+/// where there is room. Solved once by fast marching ([Sethian]); a path is then a descent.
 class GroundPaths {
  public:
-  /// @param map     must outlive the ways
+  /// @param map     must outlive the paths
   /// @param radius  of the disc that must pass [m]
   GroundPaths(const GroundMap& map, const Eigen::Vector2d& goal, double radius);
 
   [[nodiscard]] const Eigen::Vector2d& goal() const noexcept { return goal_; }
   [[nodiscard]] double radius() const noexcept { return radius_; }
-  /// Time of travel from p; infinite where there is no way for the disc.
+  /// Time of travel from p; infinite where there is no path for the disc.
   [[nodiscard]] double time(const Eigen::Vector2d& p) const noexcept;
 
   /// Start of a path.
@@ -87,18 +87,18 @@ class GroundPaths {
     /// [1/m]; infinite: the heading does not matter.
     double max_curvature = std::numeric_limits<double>::infinity();
     double arrival =
-        0.0;  ///< the way ends within this distance from the goal [m]; at least spacing/2
+        0.0;  ///< the path ends within this distance from the goal [m]; at least spacing/2
   };
   /// Writes points, at a distance `spacing` from each other, from `start` to the goal or as many as
-  /// there is room for; the first is the start. Of a way with limited curvature the beginning is
+  /// there is room for; the first is the start. Of a path with limited curvature the beginning is
   /// searched: a turn to one side, by any angle up to a whole turn, and then downhill. Returns the
-  /// number of points; 0: no way. Allocates nothing.
+  /// number of points; 0: no path. Allocates nothing.
   int trace(const Start& start, double spacing, Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept;
 
  private:
   struct Traced {
     int count = 0;
-    double time = std::numeric_limits<double>::infinity();  ///< to the goal, of all of the way
+    double time = std::numeric_limits<double>::infinity();  ///< to the goal, of the whole path
   };
   Traced descend(const Start& start, double spacing, double opening_curvature,
                  double opening_length, Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept;

@@ -12,7 +12,7 @@
 #include "tendril/contact/planar_arc.hpp"
 #include "tendril/contact/planar_scene.hpp"
 
-// Reaches round obstacles in contact with them: every chain of arcs from the base to the target
+// Reaches around obstacles in contact with them: every chain of arcs from the base to the target
 // whose curvature changes at contact points. docs/planning.md has the method and pictures.
 
 namespace tendril {
@@ -79,7 +79,7 @@ enum class ContactType {
 
 inline constexpr int kTargetContact = -1;  ///< the arc ends at the target
 inline constexpr int kObjectContact = -2;  ///< the arc ends at the object to be grasped
-inline constexpr int kWrapped = -3;        ///< the arc is wrapped round the object to be grasped
+inline constexpr int kWrapped = -3;        ///< the arc is wrapped around the object to be grasped
 
 /// One arc of a chain and what it ends at.
 struct ContactStep {
@@ -147,7 +147,7 @@ struct ContactPlannerResult {
 
 class ContactTree;
 
-/// Reaches targets round obstacles by touching them (source: [FABRIKx] sec. 2.5, 3.3). The body is
+/// Reaches targets around obstacles by touching them (source: [FABRIKx] sec. 2.5, 3.3). The body is
 /// one planar extensible section of constant curvature between contacts; what lies before a contact
 /// keeps its shape. The search is exhaustive and finds all solutions (fewer for many contact
 /// points, `ContactSearch`):

@@ -30,12 +30,12 @@ struct ContactProblem {
 /// The problem that a scene poses: `solids` and `target` in the frame of the arm's base. Throws
 /// ModelError, in one line, for a target beside the plane of motion, out of reach or in a solid,
 /// and for solids that overlap the arm where it starts.
-/// @param max_contacts  of a way, >= 0
+/// @param max_contacts  of a path, >= 0
 [[nodiscard]] ContactProblem contact_problem(const std::vector<Solid>& solids,
                                              const Eigen::Vector3d& target, const FedArm& arm,
                                              int max_contacts);
 
-/// The ways of the contact planner, in its order; then those that hold by the rule `Local` alone.
+/// The paths of the contact planner, in its order; then those that hold by the rule `Local` alone.
 /// @param most  plans that are returned at most, >= 1
 [[nodiscard]] std::vector<ContactPlan> contact_plans(const ContactProblem& problem, int most);
 

@@ -187,7 +187,7 @@ void GraspPlanner::reach_polygon(int chain, const Polygon& polygon, BodySide sid
   ContactTree& tree = *tree_;
   const std::size_t n = polygon.corners.size();
   const double sigma = sign_of(side);
-  // With the polygon on its right (sigma = +1) the body runs round it clockwise.
+  // With the polygon on its right (sigma = +1) the body runs around it clockwise.
   const std::size_t next = convex_orientation(polygon) * sigma > 0.0 ? n - 1 : 1;
   for (std::size_t first = 0; first < n && !tree.exhausted(); ++first) {
     const int at_object =

@@ -14,7 +14,7 @@ namespace tendril {
 /// Object to be grasped, and how far around it the body should be wrapped.
 struct GraspGoal {
   int object = 0;           ///< index of the obstacle: a disc or a convex polygon
-  double wrap_angle = 0.0;  ///< desired angle of the body round it, from the first contact on, in
+  double wrap_angle = 0.0;  ///< desired angle of the body around it, from the first contact on, in
                             ///< (0, 2 pi) [rad]
   std::optional<BodySide> side =
       std::nullopt;  ///< side of the body the object is on; both if not given
@@ -30,11 +30,11 @@ enum class GraspEnd {
 struct GraspSolution {
   std::span<const ContactStep> steps{};  ///< approach and wrap; valid until the planner's next plan
   int approach_steps = 0;                ///< the last of them ends at the object
-  double wrap_angle = 0.0;               ///< achieved angle round the object [rad]
+  double wrap_angle = 0.0;               ///< achieved angle around the object [rad]
   GraspEnd end = GraspEnd::Complete;
   double length = 0.0;         ///< [m]
   double max_curvature = 0.0;  ///< [1/m]
-  double min_clearance = 0.0;  ///< [m]; 0 round the object, up to rounding
+  double min_clearance = 0.0;  ///< [m]; 0 around the object, up to rounding
 };
 
 /// Views of the planner's memory, valid until its next plan. Status TargetInObstacle does not
@@ -46,20 +46,20 @@ struct GraspResult {
   std::array<long, kContactRefusalCount> refusal_counts{};
   long arcs_tried = 0;
   long chains = 0;
-  /// Largest angle that the body has room for round the object where SelfContact refused more
+  /// Largest angle that the body has room for around the object where SelfContact refused more
   /// [rad]; 0 if it never did.
   double largest_wrap_angle = 0.0;
 };
 
-/// Reaches an object as if it were a contact, by any chain, then wraps the body round it. Round a
+/// Reaches an object as if it were a contact, by any chain, then wraps the body around it. Around a
 /// disc the wrap is one arc at distance 0:
 ///
 ///     k = sigma / c,   length c W,   c = R + r
 ///
-/// round a polygon a chain of arcs, each tangent to the next corner, with free spans between. All
+/// around a polygon a chain of arcs, each tangent to the next corner, with free spans between. All
 /// rules of the contact planner hold, between approach and wrap too; `max_bend` does not apply to a
-/// wrap round a disc, and `min_contacts` counts the contacts before the object. The wrap may not
-/// overlap the rest of the body: no point comes nearer than 2 r to an earlier one that it has once
+/// wrap around a disc, and `min_contacts` counts the contacts before the object. The wrap may not
+/// overlap the rest of the body: no point comes closer than 2 r to an earlier one that it has once
 /// been that far from. The wrap is our own addition to the sources.
 class GraspPlanner {
  public:

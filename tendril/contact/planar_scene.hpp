@@ -67,7 +67,7 @@ class PlanarScene {
   double obstacle_distance(int index, const Eigen::Vector2d& point,
                            Eigen::Vector2d* gradient = nullptr) const noexcept;
 
-  /// Least distance between the obstacles and a body of `body_radius` round the arc [m]; negative
+  /// Least distance between the obstacles and a body of `body_radius` around the arc [m]; negative
   /// where they overlap, infinite without obstacles. Exact (rounding) as long as the backbone
   /// stays outside; where it enters a polygon the sign is exact and the depth is within
   /// 1e-7 m, or length/1000 where it runs alongside an edge there.

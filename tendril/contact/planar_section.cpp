@@ -100,7 +100,7 @@ void add_circle(const Vector2d& center, double radius, std::vector<Vector2d>& po
   }
 }
 
-/// Radius of the disc that a ball at height y is for the body; negative: the body passes it.
+/// Radius of the disc that a sphere at height y is for the body; negative: the body passes it.
 double disc_radius(double y, double radius, double body_radius) {
   const double inflated = radius + body_radius;
   return std::abs(y) < radius + kWithin * body_radius

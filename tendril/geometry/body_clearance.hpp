@@ -136,7 +136,7 @@ class Obstacles {
   }
   static void update(Placed& placed) noexcept;
   void sort() noexcept;
-  /// Replaces `least` if the obstacle comes nearer to the arc than least.distance.
+  /// Replaces `least` if the obstacle comes closer to the arc than least.distance.
   [[nodiscard]] static bool nearer(const BodyArc& arc, const Eigen::Vector3d& middle,
                                    const Placed& placed, const ArcSearch& search,
                                    Clearance& least) noexcept;

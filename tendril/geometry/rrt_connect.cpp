@@ -31,7 +31,7 @@ void RrtConnect::begin(const Configuration& from, const Configuration& to,
   trees_[1].nodes(memory).col(0) = to;
 }
 
-/// The first tree grows towards it at once.
+/// The first tree grows towards it immediately.
 void RrtConnect::add_goal(const Configuration& to, std::span<double> memory) const noexcept {
   Tree goals = trees_in(memory)[1];
   if (goals.is_full()) return;
@@ -42,7 +42,7 @@ void RrtConnect::add_goal(const Configuration& to, std::span<double> memory) con
   node_(memory) = node;
 }
 
-/// The second tree grows towards it at once.
+/// The second tree grows towards it immediately.
 void RrtConnect::add_reached(const Configuration& q, int parent,
                              std::span<double> memory) const noexcept {
   Tree tree = trees_in(memory)[0];

@@ -25,7 +25,8 @@ struct BatchOptions {
 };
 
 /// Solves every target from its own start with copies of `solver`, over threads. A target's
-/// solution does not depend on the others: the same bits at any number of threads (`time` apart).
+/// solution does not depend on the others: bitwise identical at any number of threads (`time`
+/// apart).
 /// @param results  one per target
 /// @param states   section count states per target, in the order of the targets
 /// Throws ModelError when `threads` is negative or a size does not fit.

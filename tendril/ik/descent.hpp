@@ -13,7 +13,7 @@ class Descent : public TipDescent<Descent, 5> {
  public:
   /// Rule for the end of a descent that still gains a little.
   enum class StopRule {
-    GiveUpEarly,       ///< a slow descent seldom meets the target, and another start may
+    GiveUpEarly,       ///< a slow descent rarely meets the target, and another start may
     RunToConvergence,  ///< the closest pose is desired
   };
 

@@ -21,7 +21,7 @@ void require_solver_options(std::string_view object, const Options& options) {
 
 /// The result of a solve that cannot begin (InvalidTarget, InvalidStart: infinite errors, the
 /// states of `ContinuumRobot::straight`); nothing if it can. Starts of the wrong size, or with NaN
-/// or infinity in them or in the base, are invalid; in place of a base that is not finite the
+/// or infinity in them or in the base, are invalid; instead of a base that is not finite the
 /// result has the base at feed 0 and spin 0.
 [[nodiscard]] std::optional<IkResult> refused_solve(const ContinuumRobot& robot,
                                                     const TipTarget& target, SectionStates start,

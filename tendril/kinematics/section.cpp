@@ -64,7 +64,7 @@ struct PlanarWalk {
   double angle_fraction = 0.0;  // A_j
   PlanarPoint point;
 
-  /// Appends an arc of length W (of total length 1) that takes the share w of the bend angle.
+  /// Appends an arc of length W (of total length 1) that takes the fraction w of the bend angle.
   void append(double W, double w, double theta) noexcept {
     const double y = w * theta / 2.0;
     const double cos_y = std::cos(y), sin_y = std::sin(y);

@@ -14,7 +14,7 @@ double rest_length(const Section& section) {
   return section.length() + section.variable_length() / 2.0;
 }
 
-/// Mean lever arm r (cos a, sin a) in a piece of the way, of a tendon that turns: times the cosine
+/// Mean lever arm r (cos a, sin a) in a piece of the path, of a tendon that turns: times the cosine
 /// of its inclination to the backbone.
 Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to,
                            double path_length_along) {
@@ -32,7 +32,7 @@ Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to,
   return lever;
 }
 
-/// The same in a section that begins `start` along the way, weighted by the bend of its
+/// The same in a section that begins `start` along the path, weighted by the bend of its
 /// sub-sections.
 Eigen::Vector2d mean_lever(const TendonRoute& tendon, const Section& section, double start,
                            double path_length_along) {

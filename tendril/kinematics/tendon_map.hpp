@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-/// The way of a tendon, or of a pressure chamber, which acts on the same way: along the backbone
+/// The path of a tendon, or of a pressure chamber, which acts likewise: along the backbone
 /// from the base through all sections up to the one that it ends in. Its distance from the backbone
 /// changes linearly from its beginning to its end, and so does its angle: then it is a helix.
 struct TendonRoute {
@@ -25,7 +25,7 @@ struct TendonRoute {
     return first_section <= i && i <= section;
   }
 
-  /// Distance from the backbone at `fraction` of the way, of lengths at rest, in [0, 1] [m].
+  /// Distance from the backbone at `fraction` of the path, of lengths at rest, in [0, 1] [m].
   [[nodiscard]] double distance_at(double fraction) const noexcept {
     return base_distance + (end_distance - base_distance) * fraction;
   }

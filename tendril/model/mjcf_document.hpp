@@ -90,7 +90,7 @@ class MjcfDocument {
   std::unordered_set<const XmlNode*> commanded_by_user_;
 };
 
-/// Adds the inertia of a carriage, that of a ball.
+/// Adds the inertia of a carriage, that of a sphere.
 void add_carriage_inertia(XmlNode& carriage, double mass);
 
 }  // namespace tendril

@@ -28,7 +28,7 @@ class PlausibilityWarnings {
   explicit PlausibilityWarnings(double gravity) : gravity_(gravity) {}
 
   void operator()(const ContinuumDescription& robot) {
-    double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held out level
+    double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held horizontally
     std::vector<double> moments(robot.sections.size());
     for (std::size_t i = robot.sections.size(); i-- > 0;) {
       const double length = rest_length(robot.sections[i]), own = gravity_ * robot.physics[i].mass;

@@ -37,7 +37,7 @@ using FileReader = std::function<std::string(const std::string& name)>;
 /// Unknown keys, wrong types and values outside their range are refused with a ModelError
 /// `<file_name>:<line>: <object>: <key> = <value>: <what is allowed>`, for instance
 /// `arm.toml:7: section 2: bend_limit = 0: must be in (0, 2 pi]`; text that is not TOML with
-/// `<file_name>:<line>:<column>: <reason>`. What an override is to blame for begins with its
+/// `<file_name>:<line>:<column>: <reason>`. What an override causes begins with its
 /// origin.
 [[nodiscard]] ModelDescription parse_model(std::string_view toml, const std::string& file_name,
                                            std::span<const Override> overrides = {},

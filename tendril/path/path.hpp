@@ -22,12 +22,12 @@ class Path {
     return arc_length_.empty() ? 0.0 : arc_length_.back();
   }
   [[nodiscard]] Eigen::Vector3d position(double s) const noexcept;
-  /// Unit; constant between two points, that of the leg behind at a point itself.
+  /// Unit; constant between two points, that of the segment behind at a point itself.
   [[nodiscard]] Eigen::Vector3d tangent(double s) const noexcept;
   [[nodiscard]] std::span<const Eigen::Vector3d> points() const noexcept { return points_; }
 
  private:
-  /// Index of the point at which the leg that holds s begins.
+  /// Index of the point at which the segment that holds s begins.
   [[nodiscard]] std::size_t segment_at(double s) const noexcept;
 
   std::vector<Eigen::Vector3d> points_;
@@ -35,13 +35,13 @@ class Path {
 };
 
 /// The polyline through `waypoints` with every corner replaced by an arc of `corner_radius` [m]
-/// tangent to both legs, sampled at most `spacing` [m] apart, with samples on the exact curve and
-/// at both ends of every arc. Corners that turn by less than 1e-9 rad stay as they are.
+/// tangent to both segments, sampled at most `spacing` [m] apart, with samples on the exact curve
+/// and at both ends of every arc. Corners that turn by less than 1e-9 rad stay as they are.
 ///
 ///     trim = R tan(angle/2)   from the corner to each end of its arc,   arc length = R angle
 ///
 /// Throws ModelError naming the waypoint (from 1) when: fewer than two, repeated, not finite, the
-/// path turns back on itself, or the arcs of neighboring corners do not fit on the leg between
+/// path turns back on itself, or the arcs of neighboring corners do not fit on the segment between
 /// them; or when `corner_radius` or `spacing` is not positive.
 [[nodiscard]] Path rounded_path(std::span<const Eigen::Vector3d> waypoints, double corner_radius,
                                 double spacing = 1e-3);

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// A cylinder and how an arm that is fed along +z from the origin winds round it.
+/// A cylinder and how an arm that is fed along +z from the origin winds around it.
 struct Winding {
   Eigen::Vector3d cylinder_point = Eigen::Vector3d::Zero();  ///< any point of its axis [m]
   Eigen::Vector3d cylinder_axis = Eigen::Vector3d::UnitX();  ///< along which the winding rises
@@ -18,7 +18,7 @@ struct Winding {
 };
 
 /// The path that leaves the feed axis at its point nearest to the cylinder's axis, runs on a helix
-/// round the cylinder and ends straight. The helix begins in the direction of the feed axis, which
+/// around the cylinder and ends straight. The helix begins in the direction of the feed axis, which
 /// fixes its pitch angle, 90 deg less the angle between the two axes:
 ///
 ///     c(phi) = o + a (r cos phi + t sin phi) + d a phi tan(pitch)

@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the file format is little endian");
 
 constexpr std::size_t kSampling = 8;  // one row in so many is compared with the row before
-constexpr double kWorthwhile = 0.7;   // share of repeated bytes from which a block gets smaller
+constexpr double kWorthwhile = 0.7;   // fraction of repeated bytes from which a block gets smaller
 constexpr std::size_t kMinMatch = 3;  // RFC 1951, 3.2.5
 constexpr std::size_t kMaxMatch = 258;
 constexpr std::size_t kMaxDistance = 32768;

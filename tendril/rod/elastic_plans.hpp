@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// A way of an elastic body to a target in contact with obstacles: a plan, what the tip follows,
+/// A path of an elastic body to a target in contact with obstacles: a plan, what the tip follows,
 /// and the actuation that makes it do so.
 struct ElasticPlan {
   ContactPlan plan;

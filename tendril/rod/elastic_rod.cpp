@@ -283,7 +283,7 @@ void ElasticRod::place(std::span<const double> curvatures, double angle) noexcep
 
 /// The point of the element nearest to the obstacle: where the distance falls at the start and
 /// rises at the end, it is stationary between them (Illinois rule on its slope), else it is an end.
-/// An element that bends round a polygon has minima beside that, nearest to corners.
+/// An element that bends around a polygon has minima beside that, nearest to corners.
 /// A gap beyond `enough` is not searched for: the result is then some point with such a gap.
 ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
                                                    double enough) const noexcept {

@@ -96,7 +96,8 @@ std::vector<double> row_lengths(std::span<const PlanarArc> plan, const ArcLength
 void scale_time(std::span<InsertionRow> rows, const InsertionOptions& options) {
   if (rows.empty()) return;
   const std::size_t segments = rows.size() - 1;
-  // Largest speed of the advance u on every leg: rates are (change over the leg / du) du/dt.
+  // Largest speed of the advance u on every segment: rates are (change over the segment / du)
+  // du/dt.
   std::vector<double> advance(segments), limit(segments), speed(rows.size(), 0.0);
   for (std::size_t i = 0; i < segments; ++i) {
     const InsertionRow &a = rows[i], &b = rows[i + 1];
@@ -114,7 +115,7 @@ void scale_time(std::span<InsertionRow> rows, const InsertionOptions& options) {
     speed[i] = std::min(speed[i], reach(speed[i - 1], i - 1));
   for (std::size_t i = segments; i-- > 1;) speed[i] = std::min(speed[i], reach(speed[i + 1], i));
   for (std::size_t i = 0; i < segments; ++i) {
-    // A single leg, stationary at both ends, speeds up and slows down within it.
+    // A single segment, stationary at both ends, speeds up and slows down within it.
     const double peak = std::min(limit[i], std::sqrt(options.acceleration * advance[i]));
     const double duration = segments == 1 ? advance[i] / peak + peak / options.acceleration
                                           : 2.0 * advance[i] / (speed[i] + speed[i + 1]);

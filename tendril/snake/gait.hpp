@@ -118,7 +118,7 @@ struct CylinderFit {
 
 /// The cylinder nearest to the points of a helix, equally spaced and at least 5, by least squares
 /// of their distances. It starts from what an exact helix has: second differences perpendicular to
-/// the axis, and a circle round it. May allocate.
+/// the axis, and a circle around it. May allocate.
 [[nodiscard]] CylinderFit fit_cylinder(std::span<const Eigen::Vector3d> points);
 
 }  // namespace tendril

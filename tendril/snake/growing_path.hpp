@@ -61,8 +61,8 @@ enum class GrowStatus : std::uint8_t {
 struct GrowingPathOptions {
   double min_spacing = 1e-3;  ///< [m], > 0
   double max_spacing = 0.15;  ///< [m], > min_spacing; at most a module's length
-  double max_turn = 1.0;      ///< of a leg between targets relative to the path before it [rad], in
-                              ///< (0, pi)
+  double max_turn = 1.0;  ///< of a segment between targets relative to the path before it [rad], in
+                          ///< (0, pi)
   double max_curvature = std::numeric_limits<double>::infinity();  ///< [1/m], > 0
 };
 
@@ -89,9 +89,9 @@ class GrowingPath {
   /// empty path). Throws ModelError naming the option.
   GrowingPath(std::span<double> memory, const GrowingPathOptions& options);
 
-  /// Begins anew, straight from `start` along `direction` for `length` [m], > 0; z of the frames as
-  /// near to `z_reference` as possible. Appended, or NotFinite (also for a length or direction of
-  /// 0).
+  /// Begins from scratch, straight from `start` along `direction` for `length` [m], > 0; z of the
+  /// frames as near to `z_reference` as possible. Appended, or NotFinite (also for a length or
+  /// direction of 0).
   GrowResult start(const Eigen::Vector3d& start, const Eigen::Vector3d& direction, double length,
                    const Eigen::Vector3d& z_reference = Eigen::Vector3d::UnitZ()) noexcept;
 

@@ -17,7 +17,7 @@ from pathlib import Path
 USAGE, IO = 2, 4
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
 LIMIT = 2.0  # s of processor time
-PATIENCE = 60  # s until a command counts as waiting for ever
+PATIENCE = 60  # s until a command counts as waiting indefinitely
 LARGEST = 64 << 20  # bytes of a text file
 
 # arguments, exit code, pieces that stderr must contain

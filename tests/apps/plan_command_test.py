@@ -70,7 +70,7 @@ def bend(row, i):
 
 
 def between(a, b, share):
-    """The pose a share of the way from row a to row b: bend vectors and lengths linear."""
+    """The pose a fraction of the path from row a to row b: bend vectors and lengths linear."""
     pose = {}
     for i in (1, 2):
         u, v = (p + share * (q - p) for p, q in zip(bend(a, i), bend(b, i)))

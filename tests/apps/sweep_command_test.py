@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `tendril sweep` and checks its guarantees: kills, torn lines, full disks, runs that are done twice.
+"""Runs `tendril sweep` and checks its guarantees: kills, truncated lines, full disks, runs that are done twice.
 
 usage: sweep_command_test.py PROGRAM
 """

@@ -115,7 +115,8 @@ TEST_CASE("arm path planner: a path round a bar is free everywhere", "[planning]
     CHECK(planner.end() == to);
     CHECK(search(planner, from, goals, obstacles, seed, memory) == waypoints);
     for (int i = 0; i < waypoints; ++i)
-      CHECK(planner.waypoint(i) == poses[static_cast<std::size_t>(i) + 1]);  // the same bits again
+      CHECK(planner.waypoint(i) ==
+            poses[static_cast<std::size_t>(i) + 1]);  // bitwise identical again
     for (std::size_t i = 1; i < poses.size(); ++i) {
       for (int k = 0; k <= 100; ++k) {
         const VectorXd q = poses[i - 1] + k / 100.0 * (poses[i] - poses[i - 1]);

@@ -112,7 +112,7 @@ TEST_CASE("grasp: a wrap of the largest angle has room, one beyond has not", "[p
 }
 
 TEST_CASE("grasp: a straight approach leaves room up to where the tip meets it", "[planning]") {
-  // The tip at angle W round the circle of radius c is c (1 - cos W) from the line of approach.
+  // The tip at angle W around the circle of radius c is c (1 - cos W) from the line of approach.
   PlanarScene scene;
   scene.add(Disc{{0.06, 0.4}, 0.05});
   GraspPlanner planner(kOptions);

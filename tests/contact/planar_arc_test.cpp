@@ -48,7 +48,7 @@ Vector2d integrated_point(const PlanarArc& arc, double s) {
   return arc.start.position + h / 3.0 * sum;
 }
 
-/// Least distance to `point`: samples, then golden sections round the best of them.
+/// Least distance to `point`: samples, then golden sections around the best of them.
 template <class Distance>
 double sampled_minimum(const Distance& distance, double length) {
   double best = std::numeric_limits<double>::infinity(), at = 0.0;

@@ -78,7 +78,7 @@ PlanarArc random_arc(Random& random) {
           random.uniform(0.01, 1.0)};
 }
 
-/// Least signed distance along the arc by samples, refined round the best of them.
+/// Least signed distance along the arc by samples, refined around the best of them.
 double sampled_clearance(const std::vector<PlanarObstacle>& obstacles, const PlanarArc& arc) {
   const auto distance = [&](double s) {
     double d = std::numeric_limits<double>::infinity();

@@ -144,7 +144,7 @@ TEST_CASE("carry: a far target is come to, at rest there and then the error is t
   CHECK(report["base_travel"] > 1.0);
   report = drive.run(2.5);
   CHECK(report["settled_error"] == Approx(report.tip_error).margin(1e-12));
-  // An arm that then slips off is told as well: the error is not that of the arrivals alone.
+  // An arm that then slips off is reported as well: the error is not that of the arrivals alone.
   drive.robot_.X_PB.translation().z() += 2.0;
   drive.arm_ = MobileContinuumSolver(drive.robot_);
   report = drive.run(0.1);

@@ -133,7 +133,7 @@ TEST_CASE("coil: feeds clear of the post and holds it with the force asked for",
     }
   }
   REQUIRE(run.report.status == ControllerStatus::Finished);
-  for (int k = 0; k < 1000; ++k) {  // and goes on holding it
+  for (int k = 0; k < 1000; ++k) {  // and continues holding it
     run.step(arm);
     touch(arm, robot, post, stiffness);
   }

@@ -99,7 +99,7 @@ class RodAtRest {
   ArmMeasurement measurement;
 };
 
-/// Feeds the arm along the whole way.
+/// Feeds the arm along the whole path.
 void run_until_fed(ControllerRun& run, RodAtRest& arm) {
   for (int step = 0; step < 4000 && run.report.progress < 1.0; ++step) {
     run.update(arm.measurement);
@@ -212,7 +212,7 @@ TEST_CASE("wrap: an update is a function of measurement and memory, and allocate
     const AllocationCounter counter;
     run.update(arm.measurement);
     allocations += counter.count();
-    if (step % 100 == 0) {  // another controller, given the memory, goes on alike
+    if (step % 100 == 0) {  // another controller, given the memory, continues alike
       twin.memory = run.memory;
       twin.update(arm.measurement);
       CHECK(twin.next == run.next);
@@ -273,7 +273,7 @@ TEST_CASE("wrap: a path that fails is withdrawn from, and the next one is tried"
 
 TEST_CASE("wrap: every path that fails has its reason, and at the end it does not say working",
           "[controllers]") {
-  constexpr double kFailedForSure = 400.0;  // of all ways [s]
+  constexpr double kFailedForSure = 400.0;  // of all paths [s]
   const ElasticCase elastic = elastic_cases()[4];
   const ContinuumRobot robot = rod_arm();
   struct Case {

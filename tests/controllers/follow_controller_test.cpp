@@ -129,7 +129,7 @@ TEST_CASE("follow: a blocked tip stops the feed for good", "[controllers]") {
   ControllerRun run(controller, robot);
   for (int i = 0; i < 200; ++i) run.step(arm);
   REQUIRE(run.command.base.feed > 0.005);
-  // From here on the arm does not move any more; the plan goes on until the error has grown.
+  // From here on the arm does not move any more; the plan continues until the error has grown.
   double blocked_since = -1.0;
   while (run.report.status == ControllerStatus::Working && arm.measurement.time < 3.0) {
     run.update(arm.measurement);

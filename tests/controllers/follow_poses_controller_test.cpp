@@ -185,7 +185,7 @@ TEST_CASE("follow poses: is at rest at every pose, on the straight lines between
     // Rates are what the commands do.
     REQUIRE((run.command.q_rate - (q - last) / kTimestep).norm() < 0.05);
     if (arm.measurement.time > 0.5 + kTimeTolerance) {
-      // On one of the segments: bends, lengths and feed with the same share.
+      // On one of the segments: bends, lengths and feed with the same fraction.
       double nearest = 1.0;
       for (std::size_t i = 0; i + 1 < path.size(); ++i) {
         VectorXd a(q.size() + 1), b(q.size() + 1), p(q.size() + 1);
@@ -213,7 +213,7 @@ TEST_CASE("follow poses: is at rest at every pose, on the straight lines between
     const bool is_waypoint = path[i].waypoint == std::floor(path[i].waypoint);
     CHECK(held[i] == Approx(is_waypoint ? 0.25 : 0.0).margin(0.03));
   }
-  // start_delay, three holds, two legs
+  // start_delay, three holds, two segments
   CHECK(arm.measurement.time == Approx(0.5 + 3 * 0.25 + 2.0).margin(2 * kTimeTolerance));
   CHECK(controller.schedule().duration() == Approx(3 * 0.25 + 2.0));
 }
@@ -245,7 +245,7 @@ TEST_CASE("follow poses: where something would change too fast the whole segment
 
 TEST_CASE("follow poses: the measured tip is brought to where the plan has it, lengths included",
           "[controllers]") {
-  // The arm bends 10 % less and reaches 5 % less far out than it is told.
+  // The arm bends 10 % less and reaches 5 % less far out than commanded.
   const ContinuumRobot robot = robot_of_two();
   const char* gain = GENERATE("0", "5");
   FollowPosesController controller = make(robot, {{"hold_time", "1"},

@@ -38,7 +38,7 @@ TEST_CASE("following watch: tells an error that lasts, and no other", "[controll
   CHECK(watched.step(0.11, 0.11, 19));
   CHECK_FALSE(watched.step(0.11, 0.11, 2));
   CHECK_FALSE(watched.step(0.11, 0.11, 1000));
-  CHECK(watched.step(0.1, 0.1, 1));  // and is well again at once
+  CHECK(watched.step(0.1, 0.1, 1));  // and is well again immediately
 }
 
 TEST_CASE("following watch: what a contact holds back is no error", "[controllers]") {

@@ -35,8 +35,8 @@ GaitController make(Texts texts, SceneQuery& scene = empty_scene()) {
                          .scene = scene});
 }
 
-/// A snake without physics: the joints are where they are told to be, and the body is a point with
-/// a heading that moves as the gait's steering asks.
+/// A snake without physics: the joints are where they are commanded to be, and the body is a point
+/// with a heading that moves as the gait's steering asks.
 class PointSnake {
  public:
   explicit PointSnake(GaitController controller)
@@ -540,7 +540,7 @@ TEST_CASE("gait controller: what is refused among obstacles", "[controllers]") {
   const Texts texts{{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}};
   TestScene scene;
   add_wall_with_gap(scene, 0.3);
-  CHECK_NOTHROW(make(texts, scene));  // round the wall
+  CHECK_NOTHROW(make(texts, scene));  // around the wall
   add_wall_with_gap(scene, 0.7);
   CHECK_NOTHROW(make(texts, scene));
   scene.target.x() = 1.5;

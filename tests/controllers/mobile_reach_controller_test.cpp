@@ -157,7 +157,7 @@ TEST_CASE("the setpoints never put the arm into the floor or its own platform", 
       if (setup.run.report.status == ControllerStatus::Finished) break;
     }
   }
-  CHECK(least > -0.008);  // between two checks of a way the body moves by 10 mm
+  CHECK(least > -0.008);  // between two checks of a path the body moves by 10 mm
   setup.check_limits();
 }
 

@@ -22,7 +22,7 @@ namespace {
 constexpr double kTimestep = 0.002;
 constexpr double kBodyRadius = 0.008, kMargin = 0.006;  // [m]
 constexpr double kReachTolerance = 2e-6;                // [m]
-constexpr double kPathTolerance = 2e-4;  // [m], of the checks on a way and of the sampling here
+constexpr double kPathTolerance = 2e-4;  // [m], of the checks on a path and of the sampling here
 
 ContinuumRobot four_sections() {
   const SectionParameters section{.length = 0.1, .bend_angle_limit = 1.745};

@@ -77,7 +77,7 @@ std::string bow_waypoints(double side = 1.0, double plane = 0.0, int points = 25
   return text;
 }
 
-/// A snake without physics: joints and carriage are where they are told to be.
+/// A snake without physics: joints and carriage are where they are commanded to be.
 class PerfectSnake {
  public:
   explicit PerfectSnake(SnakePathController controller, int joints = 16)

@@ -157,7 +157,7 @@ TEST_CASE("rrt connect: a search ends, within its budgets", "[geometry]") {
   CHECK(search.planner.waypoint_count() == 0);
 
   RrtConnectOptions options = kOptions;
-  options.max_waypoints = 1;  // too few for the way round the wall
+  options.max_waypoints = 1;  // too few for the path around the wall
   Search few(options);
   Plane plane = wall(1);
   REQUIRE(few.run(plane, 50) == Progress::Found);
@@ -166,7 +166,7 @@ TEST_CASE("rrt connect: a search ends, within its budgets", "[geometry]") {
 
 TEST_CASE("rrt connect: of several goals, also such that come later, the path ends at one",
           "[geometry]") {
-  Plane closed = wall(1);  // no way to kTo
+  Plane closed = wall(1);  // no path to kTo
   for (double y = 0.4; y < 1.2; y += 0.1) closed.discs.emplace_back(0.0, y);
   Search search;
   search.planner.begin(kFrom, kTo, search.memory);

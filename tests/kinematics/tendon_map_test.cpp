@@ -51,7 +51,7 @@ double rest_length(const Section& section) {
   return section.length() + section.variable_length() / 2.0;
 }
 
-/// Length of the tendon by following the backbone: the way of its points along the backbone's
+/// Length of the tendon by following the backbone: the path of its points along the backbone's
 /// tangent, which leaves out only what a taper adds by being oblique.
 double followed_length(const ContinuumRobot& robot, const std::vector<SectionState>& states,
                        const TendonRoute& tendon) {

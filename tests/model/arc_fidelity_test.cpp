@@ -183,7 +183,8 @@ TEST_CASE("arc fidelity: feed and spin move the base as the kinematics do", "[mj
 }
 
 TEST_CASE("servo: a step far beyond the torque limit settles", "[mjcf]") {
-  // With all damping inside the limit the default arm swings between +3 and -3 N m for ever.
+  // With all damping inside the limit the default arm oscillates between +3 and -3 N m
+  // indefinitely.
   const std::string compliance = GENERATE("section", "link");
   const auto integrator = GENERATE(mjINT_DISCRETE, mjINT_IMPLICITFAST);
   CAPTURE(compliance, static_cast<int>(integrator));

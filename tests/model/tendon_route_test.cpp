@@ -154,7 +154,7 @@ TEST_CASE("turning tendons: told a length, they have the tension of their stretc
   const double stretch = tendon_length(s) - straight - kShorter;
   CHECK(s.data->actuator_force[actuator] == Approx(20'000.0 * stretch + 2.0).epsilon(1e-3));
   CHECK(s.data->actuator_force[actuator] > 5.0);
-  // Slack when it is told to be longer than it is.
+  // Slack when it is commanded to be longer than it is.
   s.set_ctrl("t", 0.004);
   s.run(2.0);
   CHECK(s.data->actuator_force[actuator] == 0.0);

@@ -77,7 +77,7 @@ TEST_CASE("tube: nothing stands inside the free radius, and the wall is closed a
       }
     }
   }
-  // On the inside of a bend a stave comes nearer to a vertex by the mitre, R (1 - cos(a/2)).
+  // On the inside of a bend a stave comes closer to a vertex by the mitre, R (1 - cos(a/2)).
   const double ring_radius = tube.inner_radius + tube.wall_thickness;
   CHECK(nearest - tube.wall_thickness <= tube.inner_radius + 1e-9);
   CHECK(nearest - tube.wall_thickness >

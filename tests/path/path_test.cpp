@@ -73,7 +73,7 @@ TEST_CASE("rounded path: straight, arc, straight in closed form", "[planning]") 
   const std::vector<Vector3d> waypoints{corner - before * t_in, corner, corner + after * t_out};
   const Path path = rounded_path(waypoints, R, spacing);
 
-  // Every sample lies on one of the legs or on the circle; the circle's center is known.
+  // Every sample lies on one of the segments or on the circle; the circle's center is known.
   const Vector3d arc_start = corner - trim * t_in, arc_end = corner + trim * t_out;
   const Vector3d center = corner + R / std::cos(turn / 2) * (t_out - t_in).normalized();
   double worst = 0.0, widest = 0.0;
@@ -119,7 +119,7 @@ TEST_CASE("rounded path: a straight row of waypoints stays straight", "[planning
 }
 
 TEST_CASE("rounded path: arcs may fill a segment exactly", "[planning]") {
-  // Two right angles with a leg of 2 R between them: half a circle.
+  // Two right angles with a segment of 2 R between them: half a circle.
   const double R = 0.05;
   const Path path = rounded_path(
       std::vector<Vector3d>{{0, 0, 0}, {0, 0, R}, {2 * R, 0, R}, {2 * R, 0, 0}}, R, 1e-4);

@@ -18,7 +18,7 @@ constexpr double kBody = 0.004, kPost = 0.046;
 constexpr double kFeed = 0.03;  // of the base at the start [m]
 constexpr double kHeld = 1.0;   // [N]
 
-/// A limp cord of 120 links in a plane, laid round the post by `angle`; its base slides along z.
+/// A limp cord of 120 links in a plane, laid around the post by `angle`; its base slides along z.
 std::string cord(double angle) {
   constexpr int kSections = 4;
   const double radius = kPost + kBody, wound = radius * angle;

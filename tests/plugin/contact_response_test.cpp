@@ -1,5 +1,5 @@
-// What an arm's controller is told of contacts and of its swing, against the physics. The tip
-// response: the tip at rest, for a command a little more, moves by it.
+// Measurements of contacts and of the fundamental mode that an arm's controller gets, against the
+// physics. The tip response: the tip at rest, for a command a little more, moves by it.
 
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
@@ -166,7 +166,7 @@ TEST_CASE("plugin: the contacts of a link bear the force of the step before", "[
     mj_step(model.get(), data.get());
     double told = 0.0;
     for (const MeasuredContact& contact : probe.contacts) told += contact.force;
-    // Nothing is told of a link that has lost its last contact.
+    // Nothing is measured of a link that has lost its last contact.
     if (!probe.contacts.empty()) {
       REQUIRE(told <= last * (1.0 + 1e-12));
       if (k > 1500) REQUIRE(told == Approx(last));

@@ -1,4 +1,4 @@
-// Saving, copying, restoring and batching: the plugin must go on as if nothing had happened.
+// Saving, copying, restoring and batching: the plugin must continue as if nothing had happened.
 
 #include <mujoco/mjbatch.h>
 
@@ -27,7 +27,7 @@ void move_target(const ModelPtr& model, mjData* data, int k) {
   p[2] = 0.04 + 0.01 * std::cos(a);
 }
 
-/// Two scenes go on in step, bit for bit.
+/// Two scenes continue in step, bitwise identical.
 void check_same_future(const ModelPtr& model, const DataPtr& a, const DataPtr& b, int first,
                        int steps) {
   REQUIRE(same_bits(full_state(model, a), full_state(model, b)));
@@ -72,7 +72,7 @@ TEST_CASE("plugin: two arms under different prefixes each do their own task", "[
   other->mocap_pos[2] = 0.02;
   step(model, other, 1200);
   CHECK(sensor(model, other, "R_measured") != sensor(model, data, "R_measured"));
-  // The contact solver treats both arms at once: its rounding is all they share.
+  // The contact solver treats both arms together: its rounding is all they share.
   const auto command = sensor(model, data, "F_command"),
              other_command = sensor(model, other, "F_command");
   for (std::size_t i = 0; i < command.size(); ++i)

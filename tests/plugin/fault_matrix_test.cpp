@@ -230,7 +230,7 @@ TEST_CASE("plugin: no fault is taken for success, and none leaves a trace", "[pl
     }
     if (fault.told) fault.told(broken, data, controllers);
 
-    // Back in the good state the run goes on as if nothing had been.
+    // Back in the good state the run continues as if nothing had been.
     mj_setState(model.get(), data.get(), good.data(), mjSTATE_INTEGRATION);
     step(model, data, kSteps);
     check_honest(model, data, controllers);

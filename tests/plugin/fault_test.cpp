@@ -1,4 +1,4 @@
-// A controller that fails must not take the program with it. Also: controllers of one's own bind to
+// A controller that fails must not take the program with it. Also: custom controllers bind to
 // the engine through tendril::plugin_host, here inside this executable.
 
 #include <mujoco/mjbatch.h>

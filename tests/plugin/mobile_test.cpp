@@ -1,5 +1,5 @@
-// Mobile robots in the engine: what is measured, what the servos are told, saving and restoring,
-// faults, prefixes, bad settings. The controller is a plain one of this file.
+// Mobile robots in the engine: what is measured, what the servos are commanded, saving and
+// restoring, faults, prefixes, bad settings. The controller is a plain one of this file.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -316,7 +316,7 @@ TEST_CASE("mobile plugin: a failing controller is told once, and its robot held"
 
 namespace {
 
-/// models/youbot.toml with motors in the place of the joints' servos.
+/// models/youbot.toml with motors instead of the joints' servos.
 std::string motor_youbot(const std::string& settings) {
   std::ifstream in("models/youbot.toml");
   REQUIRE(in);

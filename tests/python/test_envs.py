@@ -257,7 +257,7 @@ def test_an_experiment_is_an_environment(tmp_path: Path) -> None:
     check_env(env, skip_render_check=True)
     env.reset(seed=1)
     radii = {tuple(np.round(env.reset()[0][-3:], 6)) for _ in range(4)}
-    assert len(radii) == 4  # drawn anew
+    assert len(radii) == 4  # drawn again
     rewards, over, info = [], False, {}
     while not over:
         _, reward, terminated, over, info = env.step(np.ones(6, dtype=np.float32))

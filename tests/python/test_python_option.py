@@ -74,7 +74,7 @@ def test_a_run_is_that_of_the_program(folder: Path) -> None:
     summary = json.loads((folder / "out/summary.json").read_text())
     assert summary["verdict"] == "pass"
 
-    # The same in a process of one's own.
+    # The same in a separate process.
     code = (
         "import json, sys, my_ctrl, tendril as td\n"
         "print(json.dumps(td.Experiment('own.toml').run(seed=7, controller='my.reach').summary['metrics']))"

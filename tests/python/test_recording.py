@@ -1,4 +1,4 @@
-"""Recordings: what is read is what was written, in any state of the file; a row is found again bit for bit."""
+"""Recordings: what is read is what was written, in any state of the file; a row is found again bitwise."""
 
 import json
 import subprocess

@@ -274,7 +274,7 @@ TEST_CASE(
   }
   CHECK(cameras[0].distance < 0.5 * whole.distance);
 
-  // On a short way nothing changes, and a camera of the scene stays.
+  // On a short path nothing changes, and a camera of the scene stays.
   const std::vector<double> few = evenly_spread(0.0, 0.05, 3);
   const mjvCamera near = recording_camera(scene, options, 0.0, 0.05, few);
   for (const mjvCamera& camera : following_cameras(scene, options, near, few))

@@ -84,7 +84,7 @@ struct Arm {
   Scene scene = load_scene(folder.write("arm.toml", kArm));
   DataPtr data = make_data(*scene.model);
 
-  /// Bends all hinges of each section alike and moves the slides by a share of their range.
+  /// Bends all hinges of each section alike and moves the slides by a fraction of their range.
   void bend(double angle, double stroke) {
     const mjModel& model = *scene.model;
     for (int joint = 0; joint < model.njnt; ++joint) {

@@ -336,7 +336,7 @@ TEST_CASE("elastic rod: a mirrored problem has the mirrored solution", "[plannin
 }
 
 TEST_CASE("elastic rod: a body may be in contact with a disc along an arc", "[planning][rod]") {
-  // A tight arc of 180 deg round a disc, actuated to a smaller radius than the disc allows.
+  // A tight arc of 180 deg around a disc, actuated to a smaller radius than the disc allows.
   constexpr double kRadius = 0.05, kBody = 0.01, kRim = kRadius + kBody;
   PlanarScene scene;
   scene.add(Disc{{kRim, 0.2}, kRadius});

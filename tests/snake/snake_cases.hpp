@@ -27,8 +27,8 @@ inline SnakeChain random_chain(Random& random, int module_count, double shortest
   return SnakeChain({.link_lengths = lengths});
 }
 
-/// A wandering spline: points `spacing` [m] apart, each leg rotated by up to `turn` [rad] against
-/// the one before, unevenly spaced by up to a third.
+/// A wandering spline: points `spacing` [m] apart, each segment rotated by up to `turn` [rad]
+/// against the one before, unevenly spaced by up to a third.
 inline CubicSpline random_spline(Random& random, int points, double spacing, double turn) {
   std::vector<Eigen::Vector3d> through{Eigen::Vector3d::Zero()};
   Eigen::Vector3d direction = random.unit_vector();

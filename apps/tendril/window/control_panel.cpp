@@ -427,10 +427,10 @@ void ControlPanel::changed(const mjuiItem& item) {
 /// Adds to each part of a slider that has been moved its fraction of the change.
 template <class Add>
 void ControlPanel::distribute(const Slider& slider, double before, const Add& add) {
-  double shares = 0.0;
-  for (const Slider::Part& part : slider.parts) shares += part.share;
+  double sum = 0.0;
+  for (const Slider::Part& part : slider.parts) sum += part.fraction;
   for (const Slider::Part& part : slider.parts)
-    add(part.index, (slider.value - before) * part.share / shares);
+    add(part.index, (slider.value - before) * part.fraction / sum);
 }
 
 double ControlPanel::commanded(const Slider& slider) const {
@@ -475,7 +475,7 @@ void ControlPanel::drive_by_hand(const Group& group, bool by_hand) {
     run_.controls[static_cast<std::size_t>(control.address)].by_hand = by_hand;
 }
 
-/// A recording that the change ends goes on in the next file.
+/// A recording that the change ends continues in the next file.
 template <class Change>
 void ControlPanel::recorded_through(const Change& change) {
   const bool records = run_.recorded_since().has_value();

@@ -52,8 +52,8 @@ class ControlPanel {
   /// A command or a joint; of a section, all that its links do of one kind: the sum.
   struct Slider {
     struct Part {
-      int index;     ///< of a control, or of a joint
-      double share;  ///< of a change, relative to those of the others
+      int index;        ///< of a control, or of a joint
+      double fraction;  ///< of a change, relative to those of the others
     };
     std::string name;  ///< with its unit
     double low, high;

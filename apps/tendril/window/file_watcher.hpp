@@ -12,7 +12,7 @@ class FileWatcher {
 
   /// Tells whether a file was written since the last time that this was true. Looks now and then;
   /// an editor may have taken a file away for a moment.
-  /// @param now  of any clock that goes on [s]
+  /// @param now  of any clock that advances [s]
   [[nodiscard]] bool has_changed(double now);
 
  private:

@@ -100,7 +100,7 @@ void Session::attach() {
 }
 
 /// Shows the scene of the changed files, in the state of the one before if its sizes are the same.
-/// What is wrong with the files is told, and the scene before goes on.
+/// Reports what is wrong with the files; the scene before continues.
 void Session::reopen() {
   std::unique_ptr<simulation::ViewSource> next;
   try {
@@ -278,7 +278,7 @@ void Session::run() {
     if (options.reopen && watcher.has_changed(window.time())) reopen();
     const Clock::time_point drawing = Clock::now();
     draw();
-    if (picture_is_wanted) take_picture();
+    if (screenshot_requested) take_picture();
     window.swap();
     drawing_time_ = Clock::now() - drawing;
     notice_slow_drawing();
@@ -382,7 +382,7 @@ void Session::write_picture(const std::filesystem::path& file) {
 
 /// Saves a screenshot in the working directory, under the first free number.
 void Session::take_picture() {
-  picture_is_wanted = false;
+  screenshot_requested = false;
   const std::filesystem::path file =
       first_free([](int number) { return fmt::format("tendril_{:03}.png", number); });
   try {

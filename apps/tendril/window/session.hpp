@@ -84,8 +84,8 @@ struct Session {
 
   bool paused = false;
   double speed = 1.0;
-  double measured_speed = 0.0;     ///< simulated over wall time of the last second
-  bool picture_is_wanted = false;  ///< of the next frame
+  double measured_speed = 0.0;        ///< simulated over wall time of the last second
+  bool screenshot_requested = false;  ///< of the next frame
   std::string notice;
   double notice_end = 0.0;  ///< s, of the window's clock
 

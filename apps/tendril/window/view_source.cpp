@@ -87,7 +87,7 @@ void ViewHistory::add(const Point& point) {
 
 namespace {
 
-/// Calls of the engine in which controls by hand take the place of those that controllers write:
+/// Calls of the engine in which manual controls take the place of those that controllers write:
 /// after the controllers, before the actuators.
 class ByHand {
  public:
@@ -205,7 +205,7 @@ bool LiveRun::step_once() {
   return stopped_.empty();
 }
 
-// ---- faults by hand
+// ---- faults injected manually
 
 void LiveRun::inject(const std::string& kind_and_fields) {
   const auto parsed = [&](double start) {
@@ -258,7 +258,7 @@ void LiveRun::set_measurement_faults() {
   monitor_ = DivergenceMonitor(data());
 }
 
-// ---- recording by hand
+// ---- recording started manually
 
 void LiveRun::start_recording(const std::filesystem::path& file) {
   end_recording();

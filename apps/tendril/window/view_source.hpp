@@ -168,7 +168,7 @@ class LiveRun final : public ViewSource {
   void switch_motions(bool on) override { motions_on_ = on; }
   [[nodiscard]] std::vector<LiveCheck> checks() const override;
 
-  /// One per control: where `by_hand`, the control is `command` in place of what its controller
+  /// One per control: where `by_hand`, the control is `command` instead of what its controller
   /// writes, which computes on.
   struct Control {
     double command = 0.0;
@@ -176,7 +176,7 @@ class LiveRun final : public ViewSource {
   };
   std::vector<Control> controls;
 
-  /// A fault from now on. One of a measurement makes the controllers anew, with the memory that
+  /// A fault from now on. One of a measurement recreates the controllers, with the memory that
   /// they have: `model` and `data` are others then. Throws ModelError; then nothing has changed.
   /// @param kind_and_fields  TOML of a `[[fault]]` without name, start and end
   void inject(const std::string& kind_and_fields);
@@ -205,7 +205,7 @@ class LiveRun final : public ViewSource {
   RunChanges changes_;
   std::string command_line_;
   PreparedRun run_;
-  std::optional<PreparedRun> with_faults_;  // of measurements, injected; in place of run_
+  std::optional<PreparedRun> with_faults_;  // of measurements, injected; instead of run_
   std::optional<Metrics> metrics_;          // of the checks, in their order
   PhysicalFaults faults_;
   StepAction before_step_;

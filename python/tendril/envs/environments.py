@@ -62,7 +62,7 @@ class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]
 
 
 class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[Any]]):
-    """Simulations of a task on `threads` threads (0: as many as the machine has); a finished one begins anew in the
+    """Simulations of a task on `threads` threads (0: as many as the machine has); a finished one starts again in the
     next step.
 
     Made by `gymnasium.make_vec`, or of the name of a task: `VectorEnvironment("Reach", num_envs=64)`.

@@ -19,7 +19,7 @@ from tendril.playback.scene import RecordedScene
 
 Array = npt.NDArray[Any]
 LEROBOT_VERSION, LEROBOT_CHUNK = "v3.0", 1000
-FILM, FILM_SIZE, FILM_SAMPLES = "observation.images.scene", (640, 480), 100  # of its pictures, for statistics
+VIDEO, VIDEO_SIZE, VIDEO_SAMPLES = "observation.images.scene", (640, 480), 100  # of its pictures, for statistics
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 
 
@@ -37,23 +37,23 @@ def _statistics(values: Array) -> dict[str, list[Any]]:
 
 
 def _ffmpeg(fps: float, file: Path) -> list[str]:
-    """The command that makes a film of pictures on its stdin."""
-    size = f"{FILM_SIZE[0]}x{FILM_SIZE[1]}"
+    """The command that makes a video of images on its stdin."""
+    size = f"{VIDEO_SIZE[0]}x{VIDEO_SIZE[1]}"
     source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", f"{fps:g}", "-i", "-"]
     codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "2", "-crf", "23"]
     return ["ffmpeg", "-loglevel", "error", *source, *codec, str(file)]
 
 
-def _write_film(steps: Steps, file: Path) -> dict[str, list[Any]]:
+def _write_video(steps: Steps, file: Path) -> dict[str, list[Any]]:
     """The states before the steps as H.264, by ffmpeg. Returns statistics of some of its pictures, in [0, 1]."""
     import mujoco
 
     from tendril import _sim
 
     scene = RecordedScene(steps.recording, steps.rows[:1])
-    width, height = FILM_SIZE
+    width, height = VIDEO_SIZE
     renderer = _sim.Renderer(scene.model, width, height)
-    every = max(1, len(steps.actions) // FILM_SAMPLES)
+    every = max(1, len(steps.actions) // VIDEO_SAMPLES)
     seen: list[Array] = []
     file.parent.mkdir(parents=True, exist_ok=True)
     command = _ffmpeg(steps.fps, file)
@@ -80,15 +80,15 @@ def _write_film(steps: Steps, file: Path) -> dict[str, list[Any]]:
     return {name: value if name == "count" else [[[number]] for number in value] for name, value in found.items()}
 
 
-def _joined(films: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
-    """Statistics of all films: means of quantiles, mean and deviation of all pictures."""
-    counts = np.array([film["count"][0] for film in films], dtype=float)
+def _joined(videos: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Statistics of all videos: means of quantiles, mean and deviation of all pictures."""
+    counts = np.array([video["count"][0] for video in videos], dtype=float)
     weights = counts / counts.sum()
 
     def mean(values: Array) -> Array:
         return np.tensordot(weights, values, axes=1)
 
-    each = {name: np.array([film[name] for film in films]) for name in films[0]}
+    each = {name: np.array([video[name] for video in videos]) for name in videos[0]}
     found = {name: mean(values) for name, values in each.items()}
     found |= {
         "min": each["min"].min(axis=0),
@@ -131,14 +131,14 @@ _TASK_INDEX = {
 }
 
 
-def _film_feature(fps: int) -> dict[str, Any]:
+def _video_feature(fps: int) -> dict[str, Any]:
     return {
         "dtype": "video",
-        "shape": [FILM_SIZE[1], FILM_SIZE[0], 3],
+        "shape": [VIDEO_SIZE[1], VIDEO_SIZE[0], 3],
         "names": ["height", "width", "channels"],
         "info": {
-            "video.height": FILM_SIZE[1],
-            "video.width": FILM_SIZE[0],
+            "video.height": VIDEO_SIZE[1],
+            "video.width": VIDEO_SIZE[0],
             "video.codec": "h264",
             "video.pix_fmt": "yuv420p",
             "video.is_depth_map": False,
@@ -175,7 +175,7 @@ class _DataSet:
         self._folder, self._title = folder, title
         self._rows: list[dict[str, Any]] = []  # of the table of episodes
         self._parts: dict[str, list[Array]] = {}
-        self._films: list[dict[str, list[Any]]] = []
+        self._videos: list[dict[str, list[Any]]] = []
         self._features: dict[str, dict[str, Any]] = {}
         self._total = self._fps = 0
 
@@ -188,7 +188,7 @@ class _DataSet:
         self._write_data(columns)
         row = self._row(len(steps.actions))
         if steps.choice.video:
-            row |= self._film(steps)
+            row |= self._video(steps)
         for name, values in columns.items():
             row |= {f"stats/{name}/{key}": value for key, value in _statistics(values).items()}
             self._parts.setdefault(name, []).append(values)
@@ -242,20 +242,20 @@ class _DataSet:
             "meta/episodes/file_index": 0,
         }
 
-    def _film(self, steps: Steps) -> dict[str, Any]:
-        """Writes the film of an episode. Returns its part of the row."""
+    def _video(self, steps: Steps) -> dict[str, Any]:
+        """Writes the video of an episode. Returns its part of the row."""
         chunk, file = self._place()
-        target = self._folder / VIDEO_PATH.format(video_key=FILM, chunk_index=chunk, file_index=file)
-        self._films.append(_write_film(steps, target))
-        self._features[FILM] = _film_feature(self._fps)
+        target = self._folder / VIDEO_PATH.format(video_key=VIDEO, chunk_index=chunk, file_index=file)
+        self._videos.append(_write_video(steps, target))
+        self._features[VIDEO] = _video_feature(self._fps)
         place = {
             "chunk_index": chunk,
             "file_index": file,
             "from_timestamp": 0.0,
             "to_timestamp": len(steps.actions) / self._fps,
         }
-        row: dict[str, Any] = {f"videos/{FILM}/{key}": value for key, value in place.items()}
-        return row | {f"stats/{FILM}/{key}": value for key, value in self._films[-1].items()}
+        row: dict[str, Any] = {f"videos/{VIDEO}/{key}": value for key, value in place.items()}
+        return row | {f"stats/{VIDEO}/{key}": value for key, value in self._videos[-1].items()}
 
     def finish(self) -> str:
         """Writes what the data set has beside its episodes. Returns its size, for people."""
@@ -268,8 +268,8 @@ class _DataSet:
         tasks = pa.table({"task_index": pa.array([0], pa.int64()), "__index_level_0__": [self._title]})
         pq.write_table(tasks.replace_schema_metadata({"pandas": json.dumps(_TASK_INDEX)}), meta / "tasks.parquet")
         stats = {name: _statistics(np.concatenate(values)) for name, values in self._parts.items()}
-        if self._films:
-            stats[FILM] = _joined(self._films)
+        if self._videos:
+            stats[VIDEO] = _joined(self._videos)
         (meta / "stats.json").write_text(json.dumps(stats, indent=4))
         (meta / "info.json").write_text(json.dumps(self._info(), indent=4))
         return f"{len(self._rows)} episodes, {self._total} frames"
@@ -287,7 +287,7 @@ class _DataSet:
             "fps": self._fps,
             "splits": {"train": f"0:{len(self._rows)}"},
             "features": self._features,
-            "video_path": VIDEO_PATH if self._films else None,
+            "video_path": VIDEO_PATH if self._videos else None,
             "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
         }
 

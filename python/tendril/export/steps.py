@@ -28,7 +28,7 @@ class Choice:
     observation: Sequence[str] = STATE
     action: str = "ctrl"
     reward: str | None = None  #: sensor or wall_force, after the step; with a leading minus: negated; default: 0
-    video: bool = False  #: of lerobot: a film of the scene's camera
+    video: bool = False  #: of lerobot: a video of the scene's camera
     left_out: frozenset[str] = frozenset()  #: sensors that are not in `sensordata`
 
 

@@ -386,7 +386,7 @@ def _check_rank(fit: Fit, jacobian: Array, x: Array) -> None:
         )
 
 
-def held_out_rows(data: Data, share: float, seed: int) -> npt.NDArray[np.bool_]:
+def held_out_rows(data: Data, fraction: float, seed: int) -> npt.NDArray[np.bool_]:
     """Returns the rows of the column `held_out`, or a fraction: of poses drawn, of every motion the last."""
     if data.held_out.any():
         return data.held_out
@@ -394,7 +394,7 @@ def held_out_rows(data: Data, share: float, seed: int) -> npt.NDArray[np.bool_]:
     if data.time is not None:
         for number in range(int(data.motion[-1]) + 1):
             own = np.flatnonzero(data.motion == number)
-            rows[own[len(own) - round(share * len(own)) :]] = True
+            rows[own[len(own) - round(fraction * len(own)) :]] = True
         return rows
-    rows[np.random.default_rng(seed).permutation(data.count)[: round(share * data.count)]] = True
+    rows[np.random.default_rng(seed).permutation(data.count)[: round(fraction * data.count)]] = True
     return rows

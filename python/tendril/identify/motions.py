@@ -85,10 +85,10 @@ def _acting(time: Array, values: Array, ends: Array, between: str) -> Array:
         near = 1e-9 * (time[-1] - time[0])  # rounding: a row at the end of a step is of the next
         first = np.searchsorted(time, ends[:-1] + near, side="right") - 1
         last = np.searchsorted(time, ends[1:] - near, side="right") - 1
-        share = np.where(first == last, 0.0, (ends[1:] - time[last]) / np.diff(ends))[
+        fraction = np.where(first == last, 0.0, (ends[1:] - time[last]) / np.diff(ends))[
             :, None
         ]  # rows are not closer than steps
-        acting = (1 - share) * flat[first] + share * flat[last]
+        acting = (1 - fraction) * flat[first] + fraction * flat[last]
     return np.concatenate((flat[:1], acting)).reshape(-1, *values.shape[1:])
 
 
@@ -138,8 +138,8 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
         mujoco.mj_step(model, data)
         if not np.abs(data.qvel).max(initial=0.0) < LARGEST_RATE:
             return None
-    share = np.maximum(given.places - before, 0.0)[:, None, None]
+    fraction = np.maximum(given.places - before, 0.0)[:, None, None]
     after = np.minimum(before + 1, len(ctrl) - 1)
     return np.asarray(
-        (1 - share) * np.stack([places[k] for k in before]) + share * np.stack([places[k] for k in after])
+        (1 - fraction) * np.stack([places[k] for k in before]) + fraction * np.stack([places[k] for k in after])
     )

@@ -95,7 +95,7 @@ class Statics:
     def residual_and_tangent(
         self,
         q: Array,
-        share: float,
+        fraction: float,
         gravity: Array,
         forces: Sequence[Array],
         moments: Sequence[Array],
@@ -103,15 +103,15 @@ class Statics:
         with_tangent: bool = True,
         servos_limited: bool = True,
     ) -> tuple[Array, Array]:
-        """Generalized forces (nv) and their derivative by q (nv, nv); `share` multiplies the constant torques and the
-        commands."""
+        """Generalized forces (nv) and their derivative by q (nv, nv); `fraction` multiplies the constant torques and
+        the commands."""
         m, d = self.model, self.data
         self.move_to(q)
         axis, anchor = np.asarray(d.xaxis), np.asarray(d.xanchor)
         turning = np.where(self.is_slide[:, None], 0.0, axis)
         mass = np.asarray(m.body_subtreemass)[self.bodies]
         weight = self._motions(mass, mass[:, None] * (d.subtree_com[self.bodies] - anchor))
-        generalized = share * self.applied - m.jnt_stiffness * (q - m.qpos_spring) + weight @ gravity
+        generalized = fraction * self.applied - m.jnt_stiffness * (q - m.qpos_spring) + weight @ gravity
         loads = [(gravity, weight)]
         moment = np.zeros((m.nv, 3))
         for k, (force, torque) in enumerate(zip(forces, moments, strict=True)):
@@ -126,7 +126,7 @@ class Statics:
         softening = np.zeros(m.nu)
         if ctrl is not None:
             force = (
-                m.actuator_gainprm[:, 0] * (share * ctrl)
+                m.actuator_gainprm[:, 0] * (fraction * ctrl)
                 + m.actuator_biasprm[:, 0]
                 + m.actuator_biasprm[:, 1] * (self.arms @ q + self.length0)
             )
@@ -175,12 +175,12 @@ class Statics:
         scale = float(np.max(self.model.jnt_stiffness, initial=1e-12))
         # Servos that begin at their limits do not say where to go: they are limited at last.
         stages = [(part / parts, False) for part in range(1, parts + 1)] if start is None else []
-        for share, limited in [*stages, (1.0, True)]:
+        for fraction, limited in [*stages, (1.0, True)]:
             scaled = (
-                share,
-                share * gravity,
-                [share * f for f in forces],
-                [share * t for t in moments],
+                fraction,
+                fraction * gravity,
+                [fraction * f for f in forces],
+                [fraction * t for t in moments],
                 ctrl,
                 True,
                 limited,

@@ -124,7 +124,7 @@ class Driver:
         self.notices: list[str] = []
 
     def each(self, runs: Iterator[SweepRun], finish: Finish) -> None:
-        """Runs all; `finish` is called with every result that is none of a crash to be tried again."""
+        """Runs all; `finish` is called with every result but those of crashes to be tried again."""
         raise NotImplementedError
 
     def _next(self, runs: Iterator[SweepRun]) -> tuple[SweepRun, int] | None:

@@ -25,7 +25,7 @@ class SweepResult:
     interrupted: bool = False
     verified: int = 0
     differing: list[str] = field(default_factory=list)  # a line for each run with other numbers
-    notices: list[str] = field(default_factory=list)  # of the engine, a line each
+    notices: list[str] = field(default_factory=list)  # of the engine, one line each
 
     def add(self, other: SweepResult) -> None:
         self.planned, self.done = self.planned + other.planned, self.done + other.done
@@ -130,7 +130,7 @@ def _run_all(
 def _verify(
     plan: SweepPlan, folder: Path, program: str, options: Options, interrupt: Interrupt, result: SweepResult
 ) -> None:
-    """Runs a part of the finished runs again, chosen by their ids, and compares all numbers bit for bit."""
+    """Runs a part of the finished runs again, chosen by their ids, and compares all numbers bitwise."""
     lines = read_entries(folder)
     limit = options.verify * 2.0**64
     chosen = [

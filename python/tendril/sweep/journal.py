@@ -34,7 +34,7 @@ def decode(line: bytes) -> Record | None:
 
 
 def read(folder: Path) -> Iterator[tuple[str, Record | None]]:
-    """All lines of all files, as `file:line` and record; None: torn."""
+    """All lines of all files, as `file:line` and record; None: truncated."""
     for file in sorted(folder.glob("*.jsonl")):
         with file.open("rb") as lines:
             for number, line in enumerate(lines, 1):

@@ -98,7 +98,7 @@ class FinishedRuns:
     """The finished runs of a folder of a sweep: a column per number, a row per run."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """Throws ModelError for a folder that is none of a sweep, and for two results of one run."""
+        """Throws ModelError for a folder that is not that of a sweep, and for two results of one run."""
         self.folder = Path(folder)
         self.plan = read_plan(self.folder)
         self.torn: list[str] = []

@@ -19,7 +19,7 @@ namespace {
 
 /// Fraction of a servo's damping that acts beside the servo, outside its force limit. The engine
 /// treats a servo at its limit as a constant force; with all the damping inside the limit a light
-/// section then swings between both limits indefinitely.
+/// section then oscillates between both limits indefinitely.
 constexpr double kDampingOutside = 0.5;
 
 /// Keys of one drive, and the words of its command.
@@ -45,7 +45,7 @@ constexpr DriveKeys kLengthKeys{.servo = "length_servo",
                                 .effort = "force",
                                 .gains = kPositiveNumber};
 
-/// Actuators in the place of a drive: none, tendons, or chambers and perhaps tendons.
+/// Actuators instead of a drive: none, tendons, or chambers and perhaps tendons.
 enum class Replacement { None, Tendons, Chambers };
 
 /// @param moved  what the replacement does: "the section is bent by its tendons"

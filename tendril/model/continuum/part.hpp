@@ -33,7 +33,7 @@ class ArmPart {
   /// Weight that the arm holds.
   /// @param tip_radius  of the arm's body at the tip [m]
   [[nodiscard]] virtual PartLoad load(double tip_radius) const = 0;
-  /// Tells whether it has joints; where the body of the arm alone counts, a ball stands for it.
+  /// Tells whether it has joints; where the body of the arm alone counts, a sphere stands for it.
   [[nodiscard]] virtual bool has_joints() const { return false; }
   /// Tells whether it holds things by flat faces, which needs several contact points.
   [[nodiscard]] virtual bool has_flat_faces() const { return false; }

@@ -8,8 +8,8 @@ namespace names {
 inline constexpr const char* kPayload = "payload";  ///< body and geom at the tip
 }  // namespace names
 
-/// A ball whose middle is the tip and that touches nothing; the names are keys of [tip], `mass` is
-/// `payload`.
+/// A sphere whose middle is the tip and that touches nothing; the names are keys of [tip], `mass`
+/// is `payload`.
 struct Payload final : ArmPart {
   double mass = 0.0;             ///< [kg], > 0
   double payload_radius = 0.01;  ///< [m], > 0

@@ -144,7 +144,7 @@ double add_over_joints(ArmDocument& arm, const Tendon& tendon) {
   return 0.0;
 }
 
-/// A site on the way of a tendon that turns.
+/// A site on the path of a tendon that turns.
 struct TendonSite {
   std::size_t body;        ///< as in ArmDocument::bodies
   Eigen::Vector3d p_body;  ///< in the frame of that body, in the base's in the straight arm [m]

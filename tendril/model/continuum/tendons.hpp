@@ -34,7 +34,7 @@ struct Tendon {
                               ///< its length is commanded; the least that controllers ask for
   double stiffness = 2.0e4;   ///< of the whole tendon [N/m], > 0; if its length is commanded
   double damping_time = 0.005;  ///< its damping / stiffness [s], >= 0
-  double friction = 0.0;        ///< Coulomb friction along its way, whatever the tension [N], >= 0
+  double friction = 0.0;        ///< Coulomb friction along its path, whatever the tension [N], >= 0
   /// Coefficient of the friction that grows with tension and bend, >= 0; the controller's plugin
   /// simulates it.
   double friction_coefficient = 0.0;

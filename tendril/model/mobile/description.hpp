@@ -71,7 +71,7 @@ struct MobileDescription {
   ArmPartPhysics tool;                ///< moved by the roll joint
   double tool_length = 0.08;          ///< part of the last link's length that the tool takes [m]
   std::optional<MountedArm> mounted;  ///< if given there are no joints, links and tool
-  bool joint_motors = false;          ///< in the place of the joints' servos: commands are torques
+  bool joint_motors = false;          ///< instead of the joints' servos: commands are torques
   bool self_collision = false;
   std::optional<MobileStart> start;
   ControllerConfig controller;

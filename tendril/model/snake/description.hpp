@@ -70,7 +70,7 @@ struct SnakeDescription {
   double half_width = 0.025;                ///< of a box [m]
   double link_mass = 0.15;                  ///< [kg]
   double joint_limit = 1.5707963267948966;  ///< [rad], in (0, pi/2]
-  bool joint_motors = false;                ///< in the place of the servos: commands are torques
+  bool joint_motors = false;                ///< instead of the servos: commands are torques
   double gain = 20.0;                       ///< kp of the position servos [N m/rad]
   double damping_ratio = 1.0;               ///< of the servos
   double torque_limit = 6.0;                ///< [N m]

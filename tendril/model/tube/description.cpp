@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 9> kTubeKeys{
     "kind",           "name",   "centerline",    "corner_radius", "inner_radius",
     "wall_thickness", "staves", "segment_angle", "friction"};
 
-constexpr double kSmallestTurn = 1e-9;   // [rad]; below it two legs are one straight line
+constexpr double kSmallestTurn = 1e-9;   // [rad]; below it two segments are one straight line
 constexpr double kShortestStave = 1e-5;  // [m]
 constexpr std::size_t kMaxStaves = 50'000;
 

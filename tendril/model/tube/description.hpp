@@ -35,7 +35,7 @@ struct TubeDescription {
   double friction = 0.3;                       ///< >= 0
 };
 
-/// Centerline of the tube as its staves stand for it: the straight legs, and every arc as equal
+/// Centerline of the tube as its staves stand for it: the straight segments, and every arc as equal
 /// chords with their ends on the arc. It deviates from the arc by at most R (1 - cos(a/2)), a being
 /// the turn of one chord: 0.46 mm for R = 120 mm and 10 deg.
 [[nodiscard]] std::vector<Eigen::Vector3d> tube_vertices(const TubeDescription& tube);
@@ -47,7 +47,7 @@ struct TubeStave {
 };
 
 /// The staves, `tube.staves` for each segment of tube_vertices(). A segment's staves lie on a
-/// circle of radius inner_radius + wall_thickness round the segment, so a body inside has
+/// circle of radius inner_radius + wall_thickness around the segment, so a body inside has
 /// inner_radius of room towards each stave and more between two of them. Neighboring segments are
 /// mitred: stave k of one ends where stave k of the next begins, so the wall has no gap on the
 /// outside of a bend and nothing stands into the tube on the inside. Throws ModelError where a bend

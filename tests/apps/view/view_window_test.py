@@ -206,7 +206,7 @@ class Window(unittest.TestCase):
         _, press, picture = self.open_scene()
         press("shift+Right")
         first = picture()
-        scene.write_text("<mujoco>")  # told in the window, which goes on
+        scene.write_text("<mujoco>")  # told in the window, which continues
         time.sleep(1.0)  # nothing must change, so there is nothing to wait for
         self.assertEqual(picture()[0], first[0])
         scene.write_text(SCENE.replace('pos="0 0 1"', 'pos="0 0 1.2"'))
