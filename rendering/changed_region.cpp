@@ -131,7 +131,7 @@ class Projection {
   float right_[3];
 };
 
-/// A rectangle of a picture that grows around points, in pixels.
+/// A rectangle of an image that grows around points, in pixels.
 struct Extent {
   float left = 1e9F, right = -1e9F, bottom = 1e9F, top = -1e9F;
 
@@ -154,7 +154,7 @@ struct Extent {
   [[nodiscard]] bool is_empty() const { return !(left <= right && bottom <= top); }
 };
 
-/// The tiles of a picture, each changed or not.
+/// The tiles of an image, each changed or not.
 class Tiles {
  public:
   Tiles(int width, int height)

@@ -6,7 +6,7 @@
 
 namespace tendril::simulation {
 
-/// The part of a picture in which a scene differs from the one before: the rest need not be drawn
+/// The part of an image in which a scene differs from the one before: the rest need not be drawn
 /// again. Most of a video is a floor and a sky that stand still.
 class ChangedRegion {
  public:
@@ -26,7 +26,7 @@ class ChangedRegion {
 /// The smallest rectangle around some, which must not be none.
 [[nodiscard]] mjrRect rectangle_around(const std::vector<mjrRect>& parts);
 
-/// The camera of a part of a picture.
+/// The camera of a part of an image.
 [[nodiscard]] mjvGLCamera part_of(const mjvGLCamera& camera, const mjrRect& part, int width,
                                   int height);
 

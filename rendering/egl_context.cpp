@@ -14,7 +14,7 @@
 namespace tendril::simulation {
 namespace {
 
-constexpr int kSurfaceSize = 16;  // pixels; pictures are drawn into a separate buffer
+constexpr int kSurfaceSize = 16;  // pixels; images are drawn into a separate buffer
 
 [[noreturn]] void refuse(std::string_view why) {
   throw RenderError(

@@ -10,7 +10,7 @@
 namespace tendril::simulation {
 namespace {
 
-constexpr double kMargin = 0.08;  // of half the picture, on each side
+constexpr double kMargin = 0.08;  // of half the image, on each side
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Axes {
@@ -104,7 +104,7 @@ Framing::Framing(const mjModel& model, const mjData& data, const mjvCamera& like
   constexpr double kDegree = mjPI / 180.0, kVertical = 1.0 - 1e-6;
   const Axes seen = axes_of(mjv_camera2GLCamera(&model, &data, &like));
   const double sine = std::clamp(seen.forward[2], -1.0, 1.0);
-  // Of a camera that looks straight up or down, the upper side of its picture tells the azimuth.
+  // Of a camera that looks straight up or down, the upper side of its image tells the azimuth.
   const double sign = sine > kVertical ? -1.0 : 1.0;
   const mjtNum* const level = std::abs(sine) > kVertical ? seen.up : seen.forward;
   mjv_defaultFreeCamera(&model, &camera_);

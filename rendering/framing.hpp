@@ -9,7 +9,7 @@
 
 namespace tendril::simulation {
 
-/// Geoms that a picture must show, as far as they are drawn (see picture_options): those of robots;
+/// Geoms that an image must show, as far as they are drawn (see picture_options): those of robots;
 /// without a robot those of moving bodies.
 [[nodiscard]] std::vector<int> geoms_to_show(const mjModel& model);
 
@@ -17,12 +17,12 @@ namespace tendril::simulation {
 /// @param corner  0 to 7
 void geom_corner(const mjModel& model, const mjData& data, int geom, int corner, mjtNum point[3]);
 
-/// Tells whether a point is inside a picture.
-/// @param aspect  width / height of the picture
+/// Tells whether a point is inside an image.
+/// @param aspect  width / height of the image
 [[nodiscard]] bool is_in_picture(const mjvGLCamera& eye, double aspect, const mjtNum point[3]);
 
 /// The nearest free camera that looks in the direction of another one and has a set of points
-/// inside its picture. With coordinates (x, y, z) along right, up and forward, a camera at c sees
+/// inside its image. With coordinates (x, y, z) along right, up and forward, a camera at c sees
 /// the point p with tangents a, b of half its angles of view if
 ///
 ///     |x - c_x| <= a (z - c_z)  and  |y - c_y| <= b (z - c_z),
@@ -72,7 +72,7 @@ class Subject {
   /// @param data  with the poses of geoms
   [[nodiscard]] std::vector<int> surroundings(const mjData& data) const;
 
-  /// Adds all of it to a camera's picture.
+  /// Adds all of it to a camera's image.
   void add_to(Framing& framing, const mjData& data) const;
 
  private:

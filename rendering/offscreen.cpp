@@ -21,7 +21,7 @@ constexpr int kSamples = 4;  // per pixel, for anti-aliasing
 constexpr int kSlices = 16;  // of a cylinder
 constexpr int kShadowSize =
     2048;  // pixels of the shadow map; with the engine's 4096 half of a frame
-constexpr int kFullHd = 1920 * 1080;  // pixels of a picture up to which that is fine enough
+constexpr int kFullHd = 1920 * 1080;  // pixels of an image up to which that is fine enough
 constexpr int kDraftShadow = 1024;
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
@@ -166,7 +166,7 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
 
 OffscreenRenderer::~OffscreenRenderer() = default;
 
-/// Draws parts of the scene's picture into `rgb`, rows from the top.
+/// Draws parts of the scene's image into `rgb`, rows from the top.
 void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb,
                                    const std::vector<mjrRect>& parts) {
   if (parts.empty()) return;

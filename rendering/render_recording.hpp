@@ -61,7 +61,7 @@ struct PictureOptions {
   std::filesystem::path beside = {};  ///< a second recording, in the right half; empty: none
 };
 
-/// The camera for pictures of a recording: the one named in the options; else that of the scene
+/// The camera for images of a recording: the one named in the options; else that of the scene
 /// (picture_camera) if it shows all of the robots at the given times and throughout the interval;
 /// else the nearest free camera that does, looks in the same direction, and shows what the scene's
 /// camera shows at the distance of the model's center. In a scene without a camera that free camera
@@ -70,7 +70,7 @@ struct PictureOptions {
 [[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options,
                                          double start, double end, std::vector<double> times = {});
 
-/// Cameras for single pictures at some times: `whole`, which shows all of a recording, or where the
+/// Cameras for single images at some times: `whole`, which shows all of a recording, or where the
 /// robots are small in it, because they travel, ones that look in its direction from one nearer
 /// distance, and go along. Tested by: framing_test.
 [[nodiscard]] std::vector<mjvCamera> following_cameras(RecordedScene& scene,
@@ -78,21 +78,21 @@ struct PictureOptions {
                                                        const mjvCamera& whole,
                                                        const std::vector<double>& times);
 
-/// Called after each of `count` pictures; returning false stops.
+/// Called after each of `count` images; returning false stops.
 using RenderProgress = std::function<bool(int done, int count)>;
 
-/// Times of a stroboscopic picture, ascending: `text` is a whole number N >= 2, for N times spread
+/// Times of a stroboscopic image, ascending: `text` is a whole number N >= 2, for N times spread
 /// evenly over [from, to], or at least two times divided by commas. Throws ModelError.
 [[nodiscard]] std::vector<double> strobe_times(const std::string& text, double from, double to);
 
-/// Content of a picture of a recording.
+/// Content of an image of a recording.
 struct Instants {
   std::optional<double> time = {};           ///< [s]; not given: the end of the recording
   std::string strobe = {};                   ///< several instants instead, see strobe_times
   std::optional<double> from = {}, to = {};  ///< for `strobe`; not given: those of the recording
 };
 
-/// Writes a picture of a recording to a PNG. Of several instants the last one is shown as it is,
+/// Writes an image of a recording to a PNG. Of several instants the last one is shown as it is,
 /// and of the others the robots, the paler the earlier. Throws RolloutError, ModelError,
 /// RenderError.
 void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,

@@ -46,7 +46,7 @@ class FaultChannel {
   std::size_t index_;
 };
 
-/// The kinds of faults with what each of them has beside its name and its time
+/// The kinds of faults with what each of them has apart from its name and its time
 /// (docs/experiment_file.md). SI units.
 namespace fault {
 

@@ -13,7 +13,7 @@ void add_run_command(CommandLine& line);
 /// 4 no display.
 void add_view_command(CommandLine& line);
 
-/// `tendril render`: a video or a picture of a recording. Exit code 130: interrupted, nothing is
+/// `tendril render`: a video or an image of a recording. Exit code 130: interrupted, nothing is
 /// written.
 void add_render_command(CommandLine& line);
 

@@ -94,7 +94,7 @@ std::vector<std::string> module_command(const std::string& module) {
   if (!rest.empty() && rest != path && !rest.starts_with(path + ":"))
     path += ":" + std::string(rest);
   setenv("PYTHONPATH", path.c_str(), 1);
-  // -P: no modules of the current folder; -B: no byte code beside the package.
+  // -P: no modules of the current folder; -B: no byte code next to the package.
   return {find_python().string(), "-P", "-B", "-m", module};
 }
 

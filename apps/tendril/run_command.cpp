@@ -217,7 +217,7 @@ simulation::VideoOptions video_options(const RunArguments& arguments) {
 /// Video and report, with one progress bar.
 Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& interrupt,
                        const std::filesystem::path& out) {
-  constexpr int kPlots = 10;  // take as long as so many pictures
+  constexpr int kPlots = 10;  // take as long as so many images
   const simulation::ReportOptions report{.camera = arguments.picture.camera};
   const int report_work = arguments.no_report ? 0 : report.pictures + kPlots;
   Pictures pictures;

@@ -196,8 +196,9 @@ struct BodySpring {
   [[nodiscard]] double moment(double q, double rate, double gravity) const noexcept {
     return stiffness * (q - rest) + (damping + lag * stiffness) * rate - gravity;
   }
-  /// The largest part of its stiffness that can be fed back, beside this part of its damping, and
-  /// is stable in spite of the lag whatever its inertia. Source: docs/derivations.md, "Chambers".
+  /// The largest part of its stiffness that can be fed back, along with this part of its damping,
+  /// and is stable in spite of the lag whatever its inertia. Source: docs/derivations.md,
+  /// "Chambers".
   [[nodiscard]] double largest_gain(double damping_gain) const noexcept {
     return lag > 0.0 ? (1.0 + damping_gain) * damping / (stiffness * lag)
                      : std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// What the environments of tendril.envs need beside MuJoCo's own package.
+// What the environments of tendril.envs need apart from MuJoCo's own package.
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>

@@ -45,7 +45,7 @@ class RecordingFile:
         links.set_create_intermediate_group(1)
         texts = h5g.open(group, b"texts")
         for name, text in content["texts"].items():
-            if name.encode() not in texts:  # "./a" beside "a": the same file
+            if name.encode() not in texts:  # "./a" next to "a": the same file
                 _write_text(texts, name, text, links)
         scalar = h5s.create(h5s.SCALAR)
         for name, number in content["numbers"].items():

@@ -26,7 +26,7 @@ using SpecPtr = std::unique_ptr<mjSpec, SpecDeleter>;
 [[nodiscard]] const char* version() noexcept;
 
 /// Returns the places where libtendril.so is searched, in this order: TENDRIL_PLUGIN (only this if
-/// it is set), beside the program (`../lib`), the library folder of the install prefix.
+/// it is set), next to the program (`../lib`), the library folder of the install prefix.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_candidates();
 
 /// Returns the first candidate that exists; empty if there is none.

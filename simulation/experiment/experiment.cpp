@@ -192,7 +192,7 @@ class VariationReader {
 
   [[noreturn]] void refuse(std::string_view reason) const { vary_.refuse(key_, node_, reason); }
 
-  /// The only key beside `keys` and `each`.
+  /// The only key apart from `keys` and `each`.
   [[nodiscard]] std::string_view kind_of(const toml::table& table) const {
     std::string_view kind;
     for (const auto& [field, value] : table) {

@@ -54,7 +54,7 @@ std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty) {
     const std::vector<Vector3d> points = backbone(robot, goal, k / 20.0);
     swept.insert(swept.end(), points.begin(), points.end());
   }
-  const double room = 0.022 - 0.016 * difficulty;  // beside the swept body
+  const double room = 0.022 - 0.016 * difficulty;  // next to the swept body
   const int count = draws.integer(4, 4 + static_cast<int>(std::lround(16.0 * difficulty)));
   std::string balls;
   for (int ball = 1, tries = 0; ball <= count; ++tries) {

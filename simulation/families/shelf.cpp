@@ -63,7 +63,7 @@ struct Shelf {
   double front;  // x of its front [m]
 };
 
-/// Draws a shelf; nothing if a part of it would be too small. `room`: beside the arm [m].
+/// Draws a shelf; nothing if a part of it would be too small. `room`: next to the arm [m].
 std::optional<Shelf> draw_shelf(RandomStream& draws, double difficulty, double room) {
   const double inside = draws.uniform(0.25, 0.42);  // of the straight arm, beyond the front
   const double front = kForward + kReach - inside;
@@ -225,7 +225,7 @@ std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
   const std::string arm = arm_text();
   const RobotDescription description = parse_robot(arm, "arm.toml", {});
   const ContinuumRobot robot = std::get<ContinuumDescription>(description).kinematics();
-  const double room = 0.030 - 0.012 * difficulty;  // beside the arm
+  const double room = 0.030 - 0.012 * difficulty;  // next to the arm
   std::vector<SectionState> goal(robot.straight().begin(), robot.straight().end());
   const std::vector<Box> boxes = draw_task(draws, difficulty, room, robot, goal).boxes;
 

@@ -56,7 +56,7 @@ std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty) {
   const double radius = draws.uniform(0.115, 0.160);
   const double before = draws.uniform(0.05, 0.10), after = draws.uniform(0.03, 0.06);
   const double mouth = length + 0.02;
-  // Segments between the corners of the polyline: each bend takes a radius of both segments beside
+  // Segments between the corners of the polyline: each bend takes a radius of both segments next to
   // it.
   const double between = std::max(length - 0.03 - before - after - pi * radius, 0.02);
   const bool planar = draws.coin_flip();

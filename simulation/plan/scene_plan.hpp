@@ -12,7 +12,7 @@
 
 namespace tendril::simulation {
 
-/// Options of a plan beside its scene; empty: as in the scene.
+/// Options of a plan apart from its scene; empty: as in the scene.
 struct ScenePlanOptions {
   std::string robot;    ///< prefix of the arm's names, or its name in a lone robot file
   std::string target;   ///< body or site

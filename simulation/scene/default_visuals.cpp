@@ -65,7 +65,7 @@ bool has_headlight_of_its_own(const mjSpec& spec) {
          differ(light.specular, usual.headlight.specular);
 }
 
-/// A matt headlight, weak beside lights of the scene.
+/// A matt headlight, weak compared with lights of the scene.
 void soften_headlight(mjSpec& spec) {
   auto& light = spec.visual.headlight;
   const bool is_lit = mjs_firstElement(&spec, mjOBJ_LIGHT) != nullptr;

@@ -4,7 +4,7 @@
 
 namespace tendril::simulation {
 
-/// Gives a scene what a picture of it needs and its files leave out: without a skybox a sky,
+/// Gives a scene what an image of it needs and its files leave out: without a skybox a sky,
 /// without any light soft light from the camera and a light with shadows, without a floor a ground
 /// that is only seen, below all that can move; planes without a material or a color look like it.
 /// Nothing else of what is there is changed, and nothing of the physics. There is no ground where

@@ -30,7 +30,7 @@ struct Scene {
 /// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
 /// need. Calls load_engine. A lone robot is placed at the world's origin; if its
 /// controller names a target, a mocap body of that name is added near the tip. A scene
-/// without a sky gets what pictures need (add_default_visuals). Throws ModelError: `file: field:
+/// without a sky gets what images need (add_default_visuals). Throws ModelError: `file: field:
 /// value: what is allowed`.
 /// @param faults  those of measurements are handed to the controllers, delays of actuators to the
 ///                engine; the others: PhysicalFaults

@@ -28,7 +28,7 @@ struct ContactProblem {
 };
 
 /// The problem that a scene poses: `solids` and `target` in the frame of the arm's base. Throws
-/// ModelError, in one line, for a target beside the plane of motion, out of reach or in a solid,
+/// ModelError, in one line, for a target off the plane of motion, out of reach or in a solid,
 /// and for solids that overlap the arm where it starts.
 /// @param max_contacts  of a path, >= 0
 [[nodiscard]] ContactProblem contact_problem(const std::vector<Solid>& solids,

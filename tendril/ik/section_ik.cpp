@@ -160,7 +160,7 @@ double first_root(const F& f, double low, double high) noexcept {
   };
 
   const int steps = std::max(2, static_cast<int>(std::ceil((high - low) / kRootStep)));
-  // Samples right beside the ends tell whether a dip lies in the first or the last step.
+  // Samples right next to the ends tell whether a dip lies in the first or the last step.
   const double beside = kDipWidth * (high - low);
   Point a{low, f_low}, b{low, f_low};
   for (int i = 0; i <= steps + 1; ++i) {

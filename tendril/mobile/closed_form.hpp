@@ -58,7 +58,7 @@ class MobileClosedForm {
   [[nodiscard]] const ClosedFormOptions& options() const noexcept { return options_; }
 
  private:
-  /// The cheapest posture of a sweep, and the abscissas beside its own.
+  /// The cheapest posture of a sweep, and the abscissas apart from its own.
   struct Cheapest {
     double cost, dx = 0.0, low = 0.0, high = 0.0;
     int elbow = 1;

@@ -348,7 +348,7 @@ void RolloutReader::Impl::check_row_counts(std::int64_t count) {
       source.damaged(field.name);
 }
 
-/// Opens the datasets beside the fields; returns what `rows` says.
+/// Opens the datasets apart from the fields; returns what `rows` says.
 std::int64_t RolloutReader::Impl::open_scalars() {
   step_id = source.open("step", H5T_STD_I64LE);
   time_id = source.open("time", H5T_IEEE_F64LE);

@@ -82,7 +82,7 @@ Handle text_type(const std::filesystem::path& file, const std::string& name, std
 // damaged.
 void write_text(const std::filesystem::path& file, hid_t group, const std::string& name,
                 const std::string& text) {
-  if (H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0) return;  // "./a" beside "a": the same file
+  if (H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0) return;  // "./a" next to "a": the same file
   const hsize_t one = 1;
   const Handle links = checked(H5Pcreate(H5P_LINK_CREATE), file, name);
   check(H5Pset_create_intermediate_group(links, 1), file, name);

@@ -283,7 +283,7 @@ void ElasticRod::place(std::span<const double> curvatures, double angle) noexcep
 
 /// The point of the element nearest to the obstacle: where the distance falls at the start and
 /// rises at the end, it is stationary between them (Illinois rule on its slope), else it is an end.
-/// An element that bends around a polygon has minima beside that, nearest to corners.
+/// An element that bends around a polygon has minima next to that, nearest to corners.
 /// A gap beyond `enough` is not searched for: the result is then some point with such a gap.
 ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
                                                    double enough) const noexcept {
@@ -339,7 +339,7 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
   return nearest;
 }
 
-/// The point of an element nearest to the obstacle. Where that is the end beside a nearer element,
+/// The point of an element nearest to the obstacle. Where that is the end next to a nearer element,
 /// an owner of a multiplier has slid over the joint and takes the point there; without a multiplier
 /// the contact is that element's, and this one has none.
 std::optional<ElasticRod::Nearest> ElasticRod::contact_of(int element, int obstacle, bool is_owner,
@@ -574,7 +574,7 @@ void ElasticRod::solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& angle) co
 }
 
 /// Takes the forces as multipliers; returns the largest gap error that this leaves [m]. Where the
-/// joint of two elements is nearest for one and the other has a nearer point beside it, both are
+/// joint of two elements is nearest for one and the other has a nearer point next to it, both are
 /// one contact: the other takes the force.
 double ElasticRod::keep_multipliers() noexcept {
   for (std::size_t l = 1; l < loads_.size(); ++l) {

@@ -178,7 +178,7 @@ class ElasticRod {
 
  private:
   /// A loaded constraint: element and obstacle. The point that is nearest may lie on the element
-  /// beside the one whose multiplier it has, `owner`.
+  /// next to the one whose multiplier it has, `owner`.
   struct Load {
     int element, owner, obstacle;
     double s;       ///< in the element [m]

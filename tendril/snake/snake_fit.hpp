@@ -62,7 +62,7 @@ struct SnakeFitResult {
 };
 
 /// Refines a march: all joints, odd and even, as near to the curve as possible. Where a march
-/// leaves the odd joints a^2 kappa / 2 beside the curve and the even ones on it, the fit
+/// leaves the odd joints a^2 kappa / 2 off the curve and the even ones on it, the fit
 /// distributes the distance among them. Extension, not in [Torus]; docs/derivations-snake.md,
 /// "Fit".
 ///

@@ -186,7 +186,7 @@ struct Shifted {
 
 /// Returns the offset from the curve at which the even point of module k is to lie, so that the
 /// greater of its distance and the next odd point's is smallest: b is the module's first point,
-/// beside `start`, the curve's at s; u is the yaw axis there. docs/derivations-snake.md, "Balanced
+/// off `start`, the curve's at s; u is the yaw axis there. docs/derivations-snake.md, "Balanced
 /// march".
 Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double s,
                          const CurvePoint& start, const Vector3d& b, const Vector3d& u) noexcept {
@@ -206,7 +206,7 @@ Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double 
   const Vector3d bend = next.position + ratio * odd.position - (1.0 + ratio) * even.position;
   const double e = u.dot(b - odd.position);
   const double d_up = (ratio * e + bend.dot(up)) / (2.0 + ratio);
-  // Yaw: links 2k - 1 and 2k are one bar with both ends beside the curve.
+  // Yaw: links 2k - 1 and 2k are one bar with both ends off the curve.
   const Vector3d chord = (a_1 * start.position + a * even.position) / (a + a_1);
   const double d_left = 0.5 * (odd.position - chord).dot(left);
   const Vector3d shift = (d_up * up + d_left * left) / height2;
@@ -293,7 +293,7 @@ class March {
   CurveRef curve_;
   MarchMemory out_;
   MarchOptions options_;
-  Vector3d shift_ = Vector3d::Zero();  // of `next` beside the curve
+  Vector3d shift_ = Vector3d::Zero();  // of `next` off the curve
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ struct TorusPoint {
 
 /// Points that a march from the base puts on the curve.
 enum class MarchTarget : std::uint8_t {
-  EvenJoints,  ///< B_0, B_2, ... exactly; the odd points lie a^2 kappa / 2 beside it, or further
+  EvenJoints,  ///< B_0, B_2, ... exactly; the odd points lie a^2 kappa / 2 off it, or further
                ///< where the curvature changes along a few links
   AllJoints,   ///< as near as possible: even points half that distance away on the other side. Only
                ///< B_0 and the head are exact. docs/derivations-snake.md, "Balanced march"
@@ -93,8 +93,8 @@ struct MarchResult {
 
 /// Fits the chain to the curve from the base on: B_0 = R(s_start) and the orientation of body 0 are
 /// given, B_2, B_4, ... B_N lie on the curve beyond, towards end(). The odd points lie about
-/// a^2 kappa / 2 beside it (options.target can distribute that distance among all joints, then
-/// `parameters` are those of the curve's points beside the even ones). noexcept, allocates nothing.
+/// a^2 kappa / 2 off it (options.target can distribute that distance among all joints, then
+/// `parameters` are those of the curve's points off the even ones). noexcept, allocates nothing.
 /// Source: [Torus] (23)-(27); docs/derivations-snake.md, "March from the base".
 MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_start,
                             const Eigen::Matrix3d& R_WB, MarchMemory out,

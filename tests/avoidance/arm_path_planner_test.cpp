@@ -64,7 +64,7 @@ std::vector<double> memory_of(const ArmPathPlanner& planner) {
   return std::vector<double>(static_cast<std::size_t>(planner.layout().size()));
 }
 
-/// A short bar beside the arm, in the region that the arm would sweep.
+/// A short bar next to the arm, in the region that the arm would sweep.
 Obstacles bar() { return Obstacles({capsule_between({0.1, -0.02, 0.2}, {0.1, 0.02, 0.2}, 0.015)}); }
 
 }  // namespace

@@ -237,7 +237,7 @@ TEST_CASE("avoidance: the correction of a mirrored scene is the mirrored correct
 }
 
 TEST_CASE("avoidance: the least bend that clears one sphere is its tangency", "[avoidance]") {
-  // Straight section, sphere beside it on -x: bends away by the tangency, no more.
+  // Straight section, sphere next to it on -x: bends away by the tangency, no more.
   const Section section = section_of({.length = 0.3, .bend_angle_limit = pi});
   std::vector<BodyArc> arcs(1);
   const Obstacles obstacles({sphere_at({-0.01, 0.0, 0.15}, 0.03)});

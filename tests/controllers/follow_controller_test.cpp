@@ -228,7 +228,7 @@ TEST_CASE("follow: from a jam the arm is drawn back and tries beside it, three t
     CHECK(run.report.tip_error > 0.0025);  // of the path that was asked for
   } else if (edge < 0.008) {
     CHECK(jams == 2.0);
-    CHECK(run.report.status == ControllerStatus::NotReached);  // too far beside its path
+    CHECK(run.report.status == ControllerStatus::NotReached);  // too far off its path
     CHECK(run.report.tip_error > 0.005);
   } else {
     CHECK(jams == 3.0);

@@ -135,7 +135,7 @@ TEST_CASE("tendon map: a helix counts as it does on the straight robot", "[kinem
   const TendonMap map(robot, std::vector{route});
   double way = 0.0;
   for (int i = 0; i < 2; ++i) way += robot.section(i).length();
-  // Of points that follow the curve beside bent sections.
+  // Of points that follow the curve next to bent sections.
   const auto length = [&](const VectorXd& q) {
     constexpr int kPieces = 2000;
     const std::vector<SectionState> states = states_of(robot, q);

@@ -40,7 +40,7 @@ const std::string kTension = "command = \"tension\"\nmax_tension = 100\n";
 
 double tendon_length(const Simulation& s) { return s.data->ten_length[s.id(mjOBJ_TENDON, "t")]; }
 
-/// Returns the length of the curve r(s) (cos a(s), sin a(s)) beside a backbone of constant
+/// Returns the length of the curve r(s) (cos a(s), sin a(s)) next to a backbone of constant
 /// curvature without twist, from the base to the end; r and a change evenly.
 double curve_length(const Vector2d& distance, const Vector2d& angle, const Vector2d& bend) {
   constexpr int kPieces = 20'000;

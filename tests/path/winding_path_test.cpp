@@ -16,7 +16,7 @@ namespace {
 constexpr double kSampling = 1e-4;  // [m]: the path is a polyline of 1 mm segments
 constexpr double kOnHelix = 1e-5;   // [m]: the middle of a 1 mm segment is up to 4 um inside
 
-/// A cylinder beside the feed axis, leaning by a random angle to either side.
+/// A cylinder next to the feed axis, leaning by a random angle to either side.
 Winding random_winding(Random& random) {
   Winding winding;
   const double azimuth = random.angle();

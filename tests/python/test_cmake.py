@@ -40,7 +40,7 @@ def test_a_project_outside_builds_a_program_and_a_controller(tmp_path: Path) -> 
     run("cmake", "--build", build, "-j", 2)
     run(build / "consumer", cwd="/")
 
-    # The controller works in the program and in Python, beside the package's own.
+    # The controller works in the program and in Python, along with the package's own.
     scene = shutil.copytree(ROOT / "apps/examples", tmp_path / "examples") / "circle.xml"
     library = build / "libmy_controller.so"
     program = Path(sys.executable).with_name("tendril")

@@ -17,7 +17,7 @@ using tendril::test::TemporaryFolder;
 
 namespace {
 
-constexpr double kFloat = 1e-4;  // of the picture: cameras of the engine have single precision
+constexpr double kFloat = 1e-4;  // of the image: cameras of the engine have single precision
 
 /// Projection of a point into the image of the scene that the engine would draw: -1 to 1 in x and y
 /// if it is inside; infinite if it is nearer or farther than what is drawn.
@@ -92,7 +92,7 @@ std::vector<Eigen::Vector3d> surface_points(const mjModel& model, const mjData& 
   return local;
 }
 
-/// The largest coordinate of the robots' surface in the pictures drawn at some times.
+/// The largest coordinate of the robots' surface in the images drawn at some times.
 double largest_coordinate(RecordedScene& scene, const mjvCamera& camera, double aspect,
                           const std::vector<double>& times) {
   double largest = 0.0;
@@ -222,7 +222,7 @@ TEST_CASE("recording camera: a robot that flies out of the scene's camera is fol
     CHECK(recording_camera(scene, {.camera = "report"}, 0.0, end, times).fixedcamid == 0);
     const mjvCamera first = recording_camera(scene, {}, 0.0, 0.1);
     CHECK(first.type == mjCAMERA_FIXED);
-    // Moved back, the camera still shows what it showed: the edges of its picture at the center.
+    // Moved back, the camera still shows what it showed: the edges of its image at the center.
     CHECK(camera.azimuth == Approx(90.0).margin(1e-3));
   }
 }

@@ -92,7 +92,7 @@ TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, s
           "[view]") {
   struct Case {
     const char* name;
-    int width, frames;  // large pictures are drawn in several parts, see ChangedRegion
+    int width, frames;  // large images are drawn in several parts, see ChangedRegion
   };
   const auto [name, width, frames] =
       GENERATE(values<Case>({{"reach/reach", kWidth, 6},

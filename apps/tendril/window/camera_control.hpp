@@ -15,7 +15,7 @@ class CameraControl {
 
   /// @param index  of a camera of the scene; -1 and those it does not have: a free one that shows
   ///               the scene as it stands
-  /// @param shown  the picture, in pixels
+  /// @param shown  the image, in pixels
   void choose(int index, simulation::ViewSource& source, const mjrRect& shown);
   /// Chooses the next camera of the scene; after the last one the free one.
   void choose_next(simulation::ViewSource& source, const mjrRect& shown);

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// Draws plots, the bar of a recording and all texts over the picture of the scene.
+/// Draws plots, the bar of a recording and all texts over the image of the scene.
 void draw_overlays(Session& session, const mjrRect& whole);
 
 /// Returns the rectangle of a recording's time bar in an image, in pixels.

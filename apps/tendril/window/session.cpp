@@ -346,7 +346,7 @@ void Session::notice_slow_drawing() {
   if (slow_frames_ == kManyFrames && !shown.shadows_chosen) shown.shadows = false;
 }
 
-// ---- pictures
+// ---- images
 
 void Session::take_screenshot() {
   if (source->is_live()) {

@@ -133,7 +133,7 @@ class ViewSource {
   /// Why rows of a recording could not be written, once; empty otherwise.
   [[nodiscard]] virtual std::string take_recording_error() { return {}; }
 
-  /// The camera to start with: that of pictures (picture_camera) if it shows all of the robots
+  /// The camera to start with: that of images (picture_camera) if it shows all of the robots
   /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a
   /// recording's whole motion (recording_camera).
   [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options);

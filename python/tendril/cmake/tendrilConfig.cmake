@@ -3,7 +3,7 @@
 #     cmake -S . -B build -Dtendril_DIR=$(python -m tendril --cmake-dir)
 #
 # Defines tendril::core, tendril::planning, tendril::snake, tendril::mobile, tendril::control, tendril::model and
-# tendril::plugin_host: headers and one shared library, for Eigen 3.4 and the MuJoCo beside the package.
+# tendril::plugin_host: headers and one shared library, for Eigen 3.4 and the MuJoCo next to the package.
 include(CMakeFindDependencyMacro)
 find_dependency(Eigen3 3.4)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _tendril_package)

@@ -160,7 +160,7 @@ class Simulations:
         return np.where(healthy, rewards, DIVERGED), terminated | ~healthy, truncated, infos
 
     def render(self, row: int) -> npt.NDArray[np.uint8]:
-        """A picture of one simulation, by EGL."""
+        """An image of one simulation, by EGL."""
         batch = self.task.batch
         if self._renderer is None:
             self._renderer = _sim.Renderer(self.task.model, *PICTURE)

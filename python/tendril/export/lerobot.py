@@ -19,7 +19,7 @@ from tendril.playback.scene import RecordedScene
 
 Array = npt.NDArray[Any]
 LEROBOT_VERSION, LEROBOT_CHUNK = "v3.0", 1000
-VIDEO, VIDEO_SIZE, VIDEO_SAMPLES = "observation.images.scene", (640, 480), 100  # of its pictures, for statistics
+VIDEO, VIDEO_SIZE, VIDEO_SAMPLES = "observation.images.scene", (640, 480), 100  # of its images, for statistics
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 
 
@@ -45,7 +45,7 @@ def _ffmpeg(fps: float, file: Path) -> list[str]:
 
 
 def _write_video(steps: Steps, file: Path) -> dict[str, list[Any]]:
-    """The states before the steps as H.264, by ffmpeg. Returns statistics of some of its pictures, in [0, 1]."""
+    """The states before the steps as H.264, by ffmpeg. Returns statistics of some of its images, in [0, 1]."""
     import mujoco
 
     from tendril import _sim
@@ -81,7 +81,7 @@ def _write_video(steps: Steps, file: Path) -> dict[str, list[Any]]:
 
 
 def _joined(videos: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
-    """Statistics of all videos: means of quantiles, mean and deviation of all pictures."""
+    """Statistics of all videos: means of quantiles, mean and deviation of all images."""
     counts = np.array([video["count"][0] for video in videos], dtype=float)
     weights = counts / counts.sum()
 
@@ -258,7 +258,7 @@ class _DataSet:
         return row | {f"stats/{VIDEO}/{key}": value for key, value in self._videos[-1].items()}
 
     def finish(self) -> str:
-        """Writes what the data set has beside its episodes. Returns its size, for people."""
+        """Writes what the data set has apart from its episodes. Returns its size, for people."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 

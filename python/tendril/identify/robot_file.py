@@ -50,7 +50,7 @@ class Parameter:
 
     @property
     def scale(self) -> float:
-        """A change of it that is of order 1 beside it."""
+        """A change of it that is of order 1 compared with it."""
         return 1.0 if self.is_shift else abs(self.start)
 
     def values(self, value: float) -> Iterator[tuple[Place, float]]:

@@ -347,5 +347,5 @@ class RecordedScene:
                     "fovy": float(model.cam_fovy[i]),
                 }
             )
-        found.sort(key=lambda camera: camera["name"] != "report")  # of several the first is the one of the pictures
+        found.sort(key=lambda camera: camera["name"] != "report")  # of several the first is the one of the images
         return found

@@ -75,7 +75,7 @@ class Bounds:
 
 
 class View:
-    """A picture of two coordinates [m] at one scale, `corner` (lower left) in inches."""
+    """An image of two coordinates [m] at one scale, `corner` (lower left) in inches."""
 
     def __init__(self, figure, low, high, names, scale, corner):
         self.scale = scale  # inches to a meter
@@ -522,7 +522,7 @@ def draw_path_plan(plan):
     if drawing["planar"]:
         scale = PLOT / size[[X, Z]].max()
         corners = {(X, Z): corner}
-    else:  # x-y below and y-z beside x-z, in line with it
+    else:  # x-y below and y-z next to x-z, in line with it
         scale = PLOT / (size[Y] + size[[X, Z]].max())
         corners = {
             (X, Z): corner,

@@ -116,7 +116,7 @@ def in_details(title: str, content: str) -> str:
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """@param title  plain text; @param body  HTML; @param style  CSS beside that of all pages"""
+    """@param title  plain text; @param body  HTML; @param style  CSS on top of that of all pages"""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta http-equiv="Content-Security-Policy" '

@@ -44,7 +44,7 @@ td.number { white-space: nowrap } figure { margin: 0 } figure img, video { width
 
 
 def write_playback(recording: Recording, folder: Path) -> str:
-    """Writes play.html, beside the report. Returns why there is none, or ""."""
+    """Writes play.html, next to the report. Returns why there is none, or ""."""
     try:
         recording.to_html(folder / "play.html")
     except ImportError as error:
@@ -326,7 +326,7 @@ def read_summary(folder: Path) -> Summary:
 
 
 def read_recording(folder: Path, summary: Summary) -> tuple[Recording | None, list[Plot], list[str]]:
-    """Recording, its plots, and what is to be said beside them; writes the playback too."""
+    """Recording, its plots, and what is to be said along with them; writes the playback too."""
     recording: Recording | None = None
     plots: list[Plot] = []
     problems: list[str] = []

@@ -75,7 +75,7 @@ class _Child:
         return self.line
 
     def play(self) -> None:
-        """Writes `play.html` beside the recording; why it could not is in `stderr.txt`."""
+        """Writes `play.html` next to the recording; why it could not is in `stderr.txt`."""
         self._start([self._program, "play", str(self.scratch / "rollout.h5"), "--quiet"], _PAGE_TIMEOUT)
 
     def kill(self, reason: str, number: signal.Signals = signal.SIGKILL) -> None:

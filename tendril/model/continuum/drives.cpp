@@ -17,9 +17,9 @@ std::string length(int section) { return fmt::format("s{}_z", section); }
 
 namespace {
 
-/// Fraction of a servo's damping that acts beside the servo, outside its force limit. The engine
-/// treats a servo at its limit as a constant force; with all the damping inside the limit a light
-/// section then oscillates between both limits indefinitely.
+/// Fraction of a servo's damping that acts in parallel to the servo, outside its force limit. The
+/// engine treats a servo at its limit as a constant force; with all the damping inside the limit a
+/// light section then oscillates between both limits indefinitely.
 constexpr double kDampingOutside = 0.5;
 
 /// Keys of one drive, and the words of its command.

@@ -92,7 +92,7 @@ void read_drives(const Fields& top, ContinuumDescription& robot);
 /// -kp -kv/2`.
 void write_drives(ArmDocument& arm);
 
-/// Damping of a hinge of a link by its servo, beside the servo [N m s/rad].
+/// Damping of a hinge of a link by its servo, outside the servo [N m s/rad].
 [[nodiscard]] double hinge_damping(const ContinuumDescription& robot, const SectionPhysics& physics,
                                    double bend_fraction);
 

@@ -56,7 +56,7 @@ struct Link {
   double natural_x = 0.0, natural_y = 0.0;   ///< angles of the hinges without moments [rad]
   double torsional_stiffness = 0.0;  ///< of the hinge about its axis [N m/rad]; 0 without one
   double damping_time = 0.0;         ///< of the joints, without what the integrator adds
-  double servo_damping = 0.0;  ///< of the hinges, for link servos: beside the servo [N m s/rad]
+  double servo_damping = 0.0;  ///< of the hinges, for link servos: outside the servo [N m s/rad]
   bool x_first = true;         ///< order of the two hinges
   bool axial_first = true;     ///< slide and twist stand before the hinges, else after them
 

@@ -144,7 +144,7 @@ MountedArm read_mount(const FileContents& file) {
                           .toRotationMatrix();
   const std::filesystem::path name = arm.file;
   arm.file = (std::filesystem::path(file.top.file_name()).parent_path() / name).string();
-  // Files that the arm's file names are beside it.
+  // Files that the arm's file names are next to it.
   const FileReader beside = [&](const std::string& other) {
     return file.read((name.parent_path() / other).string());
   };

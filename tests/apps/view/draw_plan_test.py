@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Geometry and pictures of tendril.report.drawing. Exit code 77: there is no matplotlib.
+"""Geometry and images of tendril.report.drawing. Exit code 77: there is no matplotlib.
 
 usage: draw_plan_test.py PROGRAM
 """

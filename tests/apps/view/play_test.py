@@ -192,7 +192,7 @@ class Play(unittest.TestCase):
         ]
         for (width, height, rows, channels), inside in zip(shown, ((lambda v: v > 240), (lambda v: v < 40))):
             self.assertTrue(inside(max(rows[height - 1][:3])))  # the page's margin
-            # The picture of the card: more colors than text has.
+            # The image of the card: more colors than text has.
             colors = {bytes(row[x * channels : x * channels + 3]) for row in rows[::4] for x in range(0, width, 4)}
             self.assertGreater(len(colors), 300)
         said, _ = self.page_of(out / "reach-zero_g/play.html", 0)

@@ -163,7 +163,7 @@ class Render(unittest.TestCase):
         self.assertEqual(execute(*base, "--fps", 5, cwd=self.folder).returncode, 2)  # without --video
 
     def test_ctrl_c_during_the_report_gives_130_and_leaves_the_recording_alone(self):
-        for last in ("snapshot_02", "snapshot_06"):  # during the pictures, during the plots
+        for last in ("snapshot_02", "snapshot_06"):  # during the images, during the plots
             out = self.folder / "run" / last
             process = subprocess.Popen(
                 [PROGRAM, "run", "scene.xml", "--duration", "1", "--out", str(out)],

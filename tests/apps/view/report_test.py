@@ -116,7 +116,7 @@ class Report(unittest.TestCase):
 
     def test_a_page_is_one_file_with_plots_and_verdicts(self):
         out = self.run_scene("experiment.toml")
-        # One pixel instead of the pictures, which need OpenGL.
+        # One pixel instead of the images, which need OpenGL.
         pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
         (out / "snapshot_01_0.500s.png").write_bytes(base64.b64decode(pixel))
         text, page = self.report(out)

@@ -138,7 +138,7 @@ class Window(unittest.TestCase):
         self.assertAlmostEqual(played[1], ran[1], delta=1.0)
 
     def open_window(self, file, *options, size=(400, 300)):
-        """A window that takes keys: functions that press one, and that write its picture and give its path."""
+        """A window that takes keys: functions that press one, and that write its image and give its path."""
         if shutil.which("xdotool") is None:
             self.assertNotIn("TENDRIL_TEST_EXTRAS", os.environ, "xdotool is not installed")
             self.skipTest("xdotool is not installed")
@@ -163,7 +163,7 @@ class Window(unittest.TestCase):
             do("key", "--window", found, "--repeat", str(times), key)
 
         def drag(start, end):
-            """Drags with the left button; a picture after each event proves that the window has handled it."""
+            """Drags with the left button; an image after each event proves that the window has handled it."""
             for words in (
                 ("mousemove", "--window", found, *map(str, start)),
                 ("mousedown", "1"),
