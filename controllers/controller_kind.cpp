@@ -119,10 +119,19 @@ std::span<const Quantity> common_quantities(const ControllerKind& kind) {
   return common(kind).quantities;
 }
 
+std::span<const Quantity> claimed_quantities(const ControllerKind& kind) {
+  static constexpr Quantity kClaimed[] = {quantity::kReportedTipError,
+                                          quantity::kReportedAngleError};
+  if (kind.is_built_in) return {};
+  return kClaimed;
+}
+
 std::vector<Quantity> all_quantities(const ControllerKind& kind) {
   const std::span<const Quantity> common = common_quantities(kind);
+  const std::span<const Quantity> claimed = claimed_quantities(kind);
   std::vector<Quantity> all{common.front()};
   all.insert(all.end(), kind.quantities.begin(), kind.quantities.end());
+  all.insert(all.end(), claimed.begin(), claimed.end());
   all.insert(all.end(), common.begin() + 1, common.end());
   return all;
 }
@@ -158,7 +167,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
         controller_kind<BasePlacementController>(
             "tendril.base_placement",
             "a platform moves to a base pose from which its continuum arm reaches a mocap body")};
-    for (ControllerKind& kind : kinds) kind.reusable = true;
+    for (ControllerKind& kind : kinds) kind.reusable = kind.is_built_in = true;
     return kinds;
   }();
   return all;

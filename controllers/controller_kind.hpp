@@ -45,6 +45,9 @@ struct ControllerKind {
   /// state between calls of `update`.
   bool reusable = false;
   std::string source = {};  ///< file of its code, which recordings keep; empty: none
+  /// Of the library: what it reports of its tip is taken as it is, because tests hold it to the
+  /// model's truth. What other kinds report is measured by the plugin (ArrivalWatch).
+  bool is_built_in = false;
 };
 
 /// A kind from a controller class `C` with `Context`, `settings()` and `kQuantities`.
@@ -63,8 +66,11 @@ template <class C>
 [[nodiscard]] std::span<const SettingInfo> common_settings(const ControllerKind& kind);
 /// Quantities reported for every such robot: status, target, command, measured, ...
 [[nodiscard]] std::span<const Quantity> common_quantities(const ControllerKind& kind);
-/// All reported quantities, in the order of the sensors: status, the kind's own, the other common
-/// ones.
+/// What kinds from outside report of their tip, beside what is measured of it; none for kinds of
+/// the library.
+[[nodiscard]] std::span<const Quantity> claimed_quantities(const ControllerKind& kind);
+/// All reported quantities, in the order of the sensors: status, the kind's own, those claimed, the
+/// other common ones.
 [[nodiscard]] std::vector<Quantity> all_quantities(const ControllerKind& kind);
 
 /// The kinds provided by the library.

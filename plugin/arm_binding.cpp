@@ -175,7 +175,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
   coordinate.is_motor = is_motor(drive);
   const int section_actuator =
       coordinate.has_tendons ? -1
-                             : mj_name2id(m, mjOBJ_ACTUATOR, (context.prefix + servo_name).c_str());
+                             : mj_name2id(m, mjOBJ_ACTUATOR, context.names(servo_name).c_str());
   double compliance = 0.0;
   int j = 0;  // link
   for (const double fraction : fractions) {

@@ -28,25 +28,15 @@ Settings::Texts config_texts(const mjModel* m, int instance, std::span<const Set
   return values;
 }
 
-/// "A_" of instance "A_controller"; attaching prefixes the instance and the elements alike, but not
-/// the config strings.
-std::string instance_prefix(const mjModel* m, int instance) {
-  const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
-  const std::string_view text = name ? name : "";
-  const std::string_view suffix = names::kController;
-  return text.ends_with(suffix) ? std::string(text.substr(0, text.size() - suffix.size()))
-                                : std::string();
-}
-
 /// Refuses a second controller of the same robot, which would overwrite the commands of the first.
 void require_only_controller(const InstanceContext& context) {
   const mjModel* m = context.model;
   for (int other = 0; other < m->nplugin; ++other) {
     const char* const robot =
         other == context.instance ? nullptr : mj_getPluginConfig(m, other, "robot");
-    if (robot == nullptr || *robot == '\0' || instance_prefix(m, other) != context.prefix) continue;
+    if (robot == nullptr || *robot == '\0' || robot_names(m, other) != context.names) continue;
     const char* const name = mj_id2name(m, mjOBJ_PLUGIN, other);
-    throw ModelError("base " + context.prefix + names::kBase + ": is driven by instance '" +
+    throw ModelError("base " + context.names(names::kBase) + ": is driven by instance '" +
                      (name ? name : "") + "' too: must have one controller");
   }
 }
@@ -67,7 +57,7 @@ struct Configuration {
       : rows(all_settings(kind)),
         settings(rows, config_texts(m, instance, rows)),
         robot(robot_of(m, instance)),
-        context{m, instance, kind, *robot, settings, instance_prefix(m, instance)} {}
+        context{m, instance, kind, *robot, settings, robot_names(m, instance)} {}
   Configuration(const Configuration&) = delete;
   Configuration& operator=(const Configuration&) = delete;
 
@@ -132,15 +122,6 @@ int width_of(const Quantity& quantity, const RobotDescription& robot) {
   return quantity.width == kPerCoordinate ? coordinate_count(robot) : quantity.width;
 }
 
-/// Name of a plugin sensor without the instance's prefix.
-std::string sensor_quantity(const mjModel* m, int instance, int sensor) {
-  const char* name = mj_id2name(m, mjOBJ_SENSOR, sensor);
-  std::string_view text = name ? name : "";
-  const std::string prefix = instance_prefix(m, instance);
-  if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
-  return std::string(text);
-}
-
 /// Position of a sensor's numbers among the values: first index and count. Models of earlier
 /// recordings have sensors with old names.
 std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sensor,
@@ -170,9 +151,11 @@ bool is_more_specific(ControllerStatus status) {
 int Instance::state_size(const mjModel* m, int instance, const ControllerKind& kind) {
   const Configuration configuration(m, instance, kind);
   auto [scene, controller, key] = controller_for(configuration);
-  const int size = controller->memory_size() + own_memory_size(*configuration.robot, *controller) +
-                   1 + FollowingWatch(configuration.settings).layout().size() +
-                   fault_memory_size(configuration.context);
+  const int size =
+      controller->memory_size() + own_memory_size(*configuration.robot, *controller) + 1 +
+      FollowingWatch(configuration.settings).layout().size() +
+      fault_memory_size(configuration.context) +
+      (kind.is_built_in ? 0 : ArrivalWatch(configuration.settings, 1.0).layout().size());
   if (key) controller_pool().give(*std::move(key), std::move(controller));
   return size;
 }
@@ -199,6 +182,10 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   watch_memory_ = layout_.part(watch_->layout());
   if (const MemoryLayout* const faults = binding_->fault_layout())
     fault_memory_ = layout_.part(*faults);
+  if (!kind.is_built_in) {
+    arrival_.emplace(configuration.settings, binding_->length_scale());
+    arrival_memory_ = layout_.part(arrival_->layout());
+  }
   next_state_.assign(static_cast<std::size_t>(layout_.size()), 0.0);
   if (m->plugin_statenum[instance] != layout_.size()) {
     throw ModelError(
@@ -285,6 +272,9 @@ void Instance::compute(const mjModel* m, mjData* d) {
     binding_->update({controller_memory_(state), controller_memory_(next), fault_memory_(state),
                       fault_memory_(next)},
                      report_);
+    if (arrival_)
+      arrival_->step(binding_->tip_and_target(), m->opt.timestep, arrival_memory_(state),
+                     arrival_memory_(next), report_);
     if (!binding_->command_is_finite())
       throw std::runtime_error("the controller's command is not finite");
     binding_->setpoints(binding_memory_(next), setpoints_);
@@ -357,6 +347,7 @@ void Instance::fill_values() noexcept {
   auto own = own_values_.begin();
   for (const Quantity& quantity : kind_.quantities)
     *out++ = quantity.is_own() ? *own++ : quantity.of(report_);
+  for (const Quantity& quantity : claimed_quantities(kind_)) *out++ = quantity.of(report_);
   binding_->common_values(report_, out);
   values_.back() = following_error_;
 }

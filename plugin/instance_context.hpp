@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controllers/controller_kind.hpp"
+#include "plugin/robot_names.hpp"
 #include "tendril/model/robot_description.hpp"
 
 namespace tendril {
@@ -16,9 +17,9 @@ struct InstanceContext {
   const ControllerKind& kind;
   const RobotDescription& robot;
   const Settings& settings;
-  std::string prefix;  ///< of the names of the robot's elements, "A_"
+  RobotNames names;  ///< of the robot's elements
 
-  /// Index of an element that the robot must have, by its name without the prefix. Throws
+  /// Index of an element that the robot must have, by its name without prefix and suffix. Throws
   /// ModelError.
   [[nodiscard]] int require(mjtObj type, const std::string& name) const;
 };

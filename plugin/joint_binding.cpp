@@ -39,6 +39,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
       target_mocap_(-1),
       joint_limit_(snake.joint_limit),
+      length_(std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0)),
       is_free_(snake.base == SnakeBase::Free),
       gravity_(compensated_gravity(context.model, true)),
       memory_(snake) {

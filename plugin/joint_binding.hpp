@@ -33,6 +33,8 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
   [[nodiscard]] bool command_is_finite() const noexcept override;
+  /// A snake moves its whole body to a place.
+  [[nodiscard]] double length_scale() const noexcept override { return length_; }
   void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
   [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
   void forget_command() noexcept override;
@@ -51,7 +53,7 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
 
  private:
   int base_body_, tail_site_, tip_site_, target_mocap_;
-  double joint_limit_;
+  double joint_limit_, length_;
   bool is_free_;
   Eigen::Vector3d gravity_;
   std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide

@@ -7,7 +7,7 @@
 
 namespace tendril {
 int InstanceContext::require(mjtObj type, const std::string& name) const {
-  const std::string full = prefix + name;
+  const std::string full = names(name);
   const int id = mj_name2id(model, type, full.c_str());
   if (id < 0) {
     throw ModelError(std::string(mju_type2Str(type)) + " " + full +
@@ -18,8 +18,9 @@ int InstanceContext::require(mjtObj type, const std::string& name) const {
 
 MeasurementFaultList faults_of(const InstanceContext& context) {
   MeasurementFaultList list = parse_measurement_faults(context.settings.text("measurement_faults"));
-  std::erase_if(list.faults,
-                [&](const Fault& fault) { return fault.robot && *fault.robot != context.prefix; });
+  std::erase_if(list.faults, [&](const Fault& fault) {
+    return fault.robot && *fault.robot != context.names.label();
+  });
   return list;
 }
 

@@ -56,6 +56,12 @@ class RobotBinding {
   /// Calls the controller with the measurement. What is reported of the tip's errors is true
   /// although the controller may see a faulty measurement. Passes on its exceptions.
   virtual void update(const UpdateMemory& memory, ControllerReport& report) = 0;
+  /// True places of the tip and the target in this step.
+  [[nodiscard]] virtual TipAndTarget tip_and_target() const noexcept = 0;
+  /// A tip within `following_tolerance` of this length has arrived [m].
+  [[nodiscard]] virtual double length_scale() const noexcept {
+    return FollowingWatch::kLengthScale;
+  }
   [[nodiscard]] virtual bool command_is_finite() const noexcept = 0;
   /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
   /// binding.
@@ -94,6 +100,9 @@ class BindingOf : public RobotBinding {
   }
   [[nodiscard]] const MemoryLayout* fault_layout() const noexcept final {
     return faults_ ? &faults_->faults.layout() : nullptr;
+  }
+  [[nodiscard]] TipAndTarget tip_and_target() const noexcept final {
+    return measurement_.tip_and_target();
   }
   void update(const UpdateMemory& memory, ControllerReport& report) final {
     forget_command();

@@ -38,7 +38,7 @@ SmoothBody::SmoothBody(const mjModel& model) {
   for (const RobotBodies::Robot& robot : robots.robots()) {
     std::vector<Part> arm;
     const auto geom_of = [&](const std::string& name) {
-      return mj_name2id(&model, mjOBJ_GEOM, (robot.prefix + name).c_str());
+      return mj_name2id(&model, mjOBJ_GEOM, robot.names(name).c_str());
     };
     if (const int root = geom_of(names::kRoot); root >= 0)
       arm.push_back({root, -model.geom_size[3 * root + 1]});

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -127,6 +128,13 @@ struct ArmMeasurement {
         field("fundamental_mode_damping", &M::fundamental_mode_damping, "1/s",
               "2 zeta omega of the slowest oscillation of the straight arm, its base held; "
               "infinite: unknown; the same in every step")};
+  }
+
+  /// The angle is that between the tangents.
+  [[nodiscard]] TipAndTarget tip_and_target() const noexcept {
+    const Eigen::Vector3d tip = X_BE.linear().col(2), target = X_BG.linear().col(2);
+    return {X_BE.translation(), X_BG.translation(),
+            std::atan2(tip.cross(target).norm(), tip.dot(target)), has_target};
   }
 
   explicit ArmMeasurement(const RobotSizes& sizes) {

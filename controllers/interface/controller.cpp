@@ -46,6 +46,10 @@ double Quantity::of(const ControllerReport& report) const noexcept {
       return report.angle_error;
     case Field::Progress:
       return report.progress;
+    case Field::ReportedTipError:
+      return report.reported_tip_error;
+    case Field::ReportedAngleError:
+      return report.reported_angle_error;
     case Field::Own:
       break;
   }

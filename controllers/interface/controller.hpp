@@ -48,6 +48,15 @@ inline constexpr int kStatusCount = 11;
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
+/// Where the tip and the target body of a measurement are, in the frame of
+/// `ControllerReport::target`.
+struct TipAndTarget {
+  Eigen::Vector3d tip, target;  ///< [m]
+  double
+      angle;  ///< between their directions or orientations [rad]; NaN: the kind of robot has none
+  bool has_target;
+};
+
 /// Report of a controller about one step.
 struct ControllerReport {
   ControllerStatus status = ControllerStatus::Working;
@@ -64,8 +73,11 @@ struct ControllerReport {
   /// Distance of the body from its path over the largest one that its task allows; above 1 it does
   /// not follow. NaN: unknown.
   double path_excess = kUnknown;
-  /// Desired tip position now [m]: base frame for an arm, world frame for a snake.
+  /// Desired tip position now [m]: base frame for an arm, world frame for the others. Zero: none.
   Eigen::Vector3d target = Eigen::Vector3d::Zero();
+  /// What a controller from outside the library reported as tip_error and angle_error, in the place
+  /// of which the plugin has put what it measured (ArrivalWatch); set by the plugin.
+  double reported_tip_error = kUnknown, reported_angle_error = kUnknown;
   /// The controller's own quantities, in the order of its table; see `index_of`.
   std::span<double> own;
 };
@@ -80,7 +92,16 @@ struct Quantity {
   const char* summary = "end";     ///< its statistics in the summary of a run: end max min mean rms
   bool smallest_is_worst = false;  ///< over several robots the smallest is shown, else the largest
   /// Field of the report; Own: it is in ControllerReport::own.
-  enum class Field { Own, Status, Iterations, TipError, AngleError, Progress };
+  enum class Field {
+    Own,
+    Status,
+    Iterations,
+    TipError,
+    AngleError,
+    Progress,
+    ReportedTipError,
+    ReportedAngleError
+  };
   Field field = Field::Own;
 
   [[nodiscard]] constexpr bool is_own() const noexcept { return field == Field::Own; }
@@ -120,6 +141,16 @@ inline constexpr Quantity kProgress{.name = "progress",
                                     .meaning = "of the task, 0 to 1",
                                     .smallest_is_worst = true,
                                     .field = Quantity::Field::Progress};
+inline constexpr Quantity kReportedTipError{
+    .name = "reported_tip_error",
+    .unit = "m",
+    .meaning = "`tip_error` as the controller says it; for controllers from outside the library",
+    .field = Quantity::Field::ReportedTipError};
+inline constexpr Quantity kReportedAngleError{
+    .name = "reported_angle_error",
+    .unit = "rad",
+    .meaning = "`angle_error` as the controller says it; for controllers from outside the library",
+    .field = Quantity::Field::ReportedAngleError};
 }  // namespace quantity
 
 /// Index in ControllerReport::own of the row `name` of a table; the table must have it:

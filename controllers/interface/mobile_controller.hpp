@@ -60,6 +60,11 @@ struct MobileMeasurement {
             .with_channel("target")};
   }
 
+  [[nodiscard]] TipAndTarget tip_and_target() const noexcept {
+    return {X_WE.translation(), X_WG.translation(), rotation_angle(X_WE.linear(), X_WG.linear()),
+            has_target};
+  }
+
   explicit MobileMeasurement(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 

@@ -53,6 +53,10 @@ struct SnakeMeasurement {
         field("target", &M::p_WG, "m", "position of the target body").with_channel("target")};
   }
 
+  [[nodiscard]] TipAndTarget tip_and_target() const noexcept {
+    return {X_WE.translation(), p_WG, kUnknown, has_target};
+  }
+
   explicit SnakeMeasurement(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 

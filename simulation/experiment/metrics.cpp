@@ -26,7 +26,7 @@ bool has_round_axis(const mjModel& model, int geom) {
 std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
   std::vector<int> found;
   for (int i = 0; i < model.nsensor; ++i) {
-    if (shows(object_name(model, mjOBJ_SENSOR, i), quantity)) found.push_back(i);
+    if (shown_quantity(&model, i) == quantity) found.push_back(i);
   }
   return found;
 }

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
 #include "controllers/arm/servo.hpp"
-#include "simulation/engine/quantities.hpp"
+#include "plugin/robot_names.hpp"
 #include "tendril/model/continuum/part.hpp"
 
 namespace tendril::simulation {
@@ -22,7 +21,6 @@ std::string name_or(const mjModel& model, mjtObj type, int id, const char* unnam
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;
 constexpr double kPartOfLimit = tendril::Servo::kFractionOfLimit * (1.0 - kRounding);
-constexpr std::size_t kStatusLength = std::string_view(quantity::kStatus.name).size();
 constexpr const char* kFollowingError = "following_error";
 constexpr const char* kPathError = "path_error";
 
@@ -68,18 +66,18 @@ std::optional<std::string> RobotStatus::failure() const {
 
 RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
   for (int i = 0; i < model.nsensor; ++i) {
-    const std::string name = name_or(model, mjOBJ_SENSOR, i, "sensor");
-    if (model.sensor_type[i] != mjSENS_PLUGIN || !shows(name, quantity::kStatus.name)) continue;
-    std::string robot = name.substr(0, name.size() - kStatusLength);
-    if (robot.ends_with('_')) robot.pop_back();
-    statuses_.push_back(
-        {.robot = robot.empty() ? "robot" : robot, .sensor = name, .by_status = {}});
+    if (shown_quantity(&model, i) != quantity::kStatus.name) continue;
+    const RobotNames names = robot_names(&model, model.sensor_plugin[i]);
+    const auto address = [&](const char* quantity) {
+      const int sensor = mj_name2id(&model, mjOBJ_SENSOR, names(quantity).c_str());
+      return sensor < 0 ? -1 : model.sensor_adr[sensor];
+    };
+    statuses_.push_back({.robot = names.title(),
+                         .sensor = name_or(model, mjOBJ_SENSOR, i, "sensor"),
+                         .by_status = {}});
     status_addresses_.push_back(model.sensor_adr[i]);
-    const std::string prefix = statuses_.back().sensor.substr(0, name.size() - kStatusLength);
-    const int error = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kFollowingError).c_str());
-    error_addresses_.push_back(error < 0 ? -1 : model.sensor_adr[error]);
-    const int path = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kPathError).c_str());
-    path_addresses_.push_back(path < 0 ? -1 : model.sensor_adr[path]);
+    error_addresses_.push_back(address(kFollowingError));
+    path_addresses_.push_back(address(kPathError));
   }
   for (int i = 0; i < model.nu; ++i) {
     if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)

@@ -25,7 +25,7 @@ struct Occurrence {
 
 /// Statuses of a robot's controller over a run.
 struct RobotStatus {
-  std::string robot;   ///< prefix of its names without the last `_`; "robot" without one
+  std::string robot;   ///< title of its names
   std::string sensor;  ///< name of the sensor of its status
   ControllerStatus end = ControllerStatus::Working;
   std::array<Occurrence, kStatusCount> by_status;

@@ -22,7 +22,7 @@ using Eigen::Vector3d;
 constexpr int kRound = 32;  // corners of a drawn cylinder
 
 struct Arm {
-  std::string prefix;
+  RobotNames names;
   int base;  // body
   std::string target;
   bool uses_contacts;
@@ -36,9 +36,9 @@ Arm arm_of(const Scene& scene, const ScenePlanOptions& options, const std::strin
   for (const SceneRobot& robot : scene.robots) {
     const auto* const description = std::get_if<ContinuumDescription>(&robot.description);
     if (description == nullptr) continue;
-    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", robot.prefix);
-    if (options.robot.empty() || options.robot == robot.prefix)
-      arms.push_back({robot.prefix, robot.base, robot.target,
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", robot.names.label());
+    if (options.robot.empty() || options.robot == robot.names.label())
+      arms.push_back({robot.names, robot.base, robot.target,
                       robot.controller == "tendril.contact_plan" && description->guide.exists(),
                       robot.config(*scene.model, "obstacles"), *description});
   }
@@ -84,9 +84,9 @@ std::vector<SectionState> start_of(const mjModel& model, const mjData& data, con
     const Section& section = robot.section(i);
     double u = 0.0, v = 0.0, s = section.variable_length() / 2.0;
     for (int j = 1; j <= arm.description.physics[static_cast<std::size_t>(i)].links; ++j) {
-      u += position_of(model, data, arm.prefix + names::hinge(i + 1, j, 'y'));
-      v -= position_of(model, data, arm.prefix + names::hinge(i + 1, j, 'x'));
-      s += position_of(model, data, arm.prefix + names::slide(i + 1, j));
+      u += position_of(model, data, arm.names(names::hinge(i + 1, j, 'y')));
+      v -= position_of(model, data, arm.names(names::hinge(i + 1, j, 'x')));
+      s += position_of(model, data, arm.names(names::slide(i + 1, j)));
     }
     SectionState state;
     state.extension = std::clamp(s, 0.0, section.variable_length());
@@ -197,8 +197,8 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData&
   plan.options.planar = arm.description.planar;
   plan.start = start_of(model, data, arm, robot);
   plan.base.feed =
-      std::clamp(position_of(model, data, arm.prefix + names::kFeed), 0.0, robot.base().feed_limit);
-  if (robot.base().spin) plan.base.spin = position_of(model, data, arm.prefix + names::kSpin);
+      std::clamp(position_of(model, data, arm.names(names::kFeed)), 0.0, robot.base().feed_limit);
+  if (robot.base().spin) plan.base.spin = position_of(model, data, arm.names(names::kSpin));
   TipTarget target;
   target.X_BG.translation() =
       X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name);

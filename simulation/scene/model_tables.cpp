@@ -70,7 +70,8 @@ RolloutAttributes model_tables(const mjModel& model) {
   });
   tables["robots"] = table(static_cast<mjtSize>(robots.robots().size()), [&](int i) {
     const RobotBodies::Robot& robot = robots.robots()[static_cast<std::size_t>(i)];
-    return Json{{"prefix", robot.prefix}, {"body", robot.base}};
+    return Json{
+        {"prefix", robot.names.prefix}, {"suffix", robot.names.suffix}, {"body", robot.base}};
   });
   return tables;
 }

@@ -1,30 +1,39 @@
 #include "simulation/scene/robot_bodies.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <optional>
+#include <utility>
 
 #include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril::simulation {
 
-std::string RobotBodies::Robot::name() const {
-  const std::size_t end = prefix.find_last_not_of("_/");
-  return end == prefix.npos ? "robot" : prefix.substr(0, end + 1);
+namespace {
+
+/// The names of a robot that a tuple declares by one body. Either that body is the robot's base by
+/// its names, or the scene declares a body of its own; nothing for a tuple that declares no robot.
+std::optional<RobotNames> declared_names(const mjModel& model, int tuple) {
+  const char* const text = mj_id2name(&model, mjOBJ_TUPLE, tuple);
+  const int first = model.tuple_adr[tuple];
+  if (text == nullptr || model.tuple_size[tuple] != 1 || model.tuple_objtype[first] != mjOBJ_BODY)
+    return std::nullopt;
+  const int body = model.tuple_objid[first];
+  const auto is_base = [&](const RobotNames& names) {
+    return mj_name2id(&model, mjOBJ_BODY, names(names::kBase).c_str()) == body;
+  };
+  if (auto names = split_name(text, names::kRobot, is_base)) return names;
+  return split_name(text, names::kRobot, [](const RobotNames& n) { return n.suffix.empty(); });
 }
+
+}  // namespace
 
 RobotBodies::RobotBodies(const mjModel& model)
     : base_(static_cast<std::size_t>(model.nbody), 0),
       geom_body_(model.geom_bodyid, model.geom_bodyid + model.ngeom) {
   std::vector<Robot> declared;
   for (int tuple = 0; tuple < model.ntuple; ++tuple) {
-    const char* const text = mj_id2name(&model, mjOBJ_TUPLE, tuple);
-    const std::string_view name = text ? text : "";
-    const int first = model.tuple_adr[tuple];
-    if (!name.ends_with(names::kRobot) || model.tuple_size[tuple] != 1 ||
-        model.tuple_objtype[first] != mjOBJ_BODY)
-      continue;
-    const std::size_t prefix = name.size() - std::string_view(names::kRobot).size();
-    declared.push_back({std::string(name.substr(0, prefix)), model.tuple_objid[first]});
+    if (auto names = declared_names(model, tuple))
+      declared.push_back({*std::move(names), model.tuple_objid[model.tuple_adr[tuple]]});
   }
   std::sort(declared.begin(), declared.end(),
             [](const Robot& a, const Robot& b) { return a.base < b.base; });

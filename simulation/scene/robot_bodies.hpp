@@ -2,27 +2,24 @@
 
 #include <mujoco/mujoco.h>
 
-#include <string>
 #include <vector>
+
+#include "plugin/robot_names.hpp"
 
 namespace tendril::simulation {
 
 /// Bodies of a scene that belong to robots, driven by a controller (SceneRobot) or not. A robot
 /// file declares its base in a tuple `robot`; a scene can declare one by `<custom><tuple
 /// name="robot"><element objtype="body" objname="NAME"/></tuple></custom>`. Names of attached
-/// robots have a prefix. A robot consists of the declared body and its subtree; a robot mounted on
-/// another one is part of the latter.
+/// robots have a prefix or suffix. A robot consists of the declared body and its subtree; a robot
+/// mounted on another one is part of the latter.
 class RobotBodies {
  public:
   explicit RobotBodies(const mjModel& model);
 
   struct Robot {
-    std::string prefix;  ///< of the names of its elements, "A_"; may be empty
-    int base;            ///< body
-
-    /// Returns the name for people: the prefix without the character that ends it; "robot" without
-    /// a prefix.
-    [[nodiscard]] std::string name() const;
+    RobotNames names;  ///< of its elements
+    int base;          ///< body
   };
   /// Returns the robots in the order of their bases.
   [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }

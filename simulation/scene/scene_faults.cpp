@@ -73,8 +73,8 @@ void require_measured(std::span<const SceneRobot> robots, std::span<const Fault>
     bool found = false;
     std::string known;
     for (const SceneRobot& robot : robots) {
-      known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", robot.prefix);
-      if (fault.robot && *fault.robot != robot.prefix) continue;
+      known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", robot.names.label());
+      if (fault.robot && *fault.robot != robot.names.label()) continue;
       found = found || measures(robot.description, seen->channel);
     }
     if (found) continue;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
-#include <optional>
 #include <utility>
 #include <variant>
 
@@ -21,13 +19,9 @@ std::string config_of(const mjModel& model, int plugin, const char* key) {
   return text != nullptr ? text : "";
 }
 
-/// The prefix of the robot that an instance drives; nothing if it drives none.
-std::optional<std::string> driven_prefix(const mjModel& model, int plugin) {
-  if (config_of(model, plugin, "robot").empty()) return std::nullopt;
-  std::string name = object_name(model, mjOBJ_PLUGIN, plugin);
-  if (!name.ends_with(names::kController)) return std::string();  // as in the plugin
-  name.resize(name.size() - std::strlen(names::kController));
-  return name;
+/// Whether an instance drives a robot.
+bool drives_robot(const mjModel& model, int plugin) {
+  return !config_of(model, plugin, "robot").empty();
 }
 
 /// Name of the body that a controller follows if its settings name none; empty: none.
@@ -67,11 +61,10 @@ std::string SceneRobot::config(const mjModel& model, const char* key) const {
 std::vector<SceneRobot> robots_of(const mjModel& model, std::span<const RobotDescription> known) {
   std::vector<SceneRobot> robots;
   for (int i = 0; i < model.nplugin; ++i) {
-    std::optional<std::string> prefix = driven_prefix(model, i);
-    if (!prefix) continue;
+    if (!drives_robot(model, i)) continue;
     SceneRobot robot;
-    robot.base = mj_name2id(&model, mjOBJ_BODY, (*prefix + names::kBase).c_str());
-    robot.prefix = std::move(*prefix);
+    robot.names = robot_names(&model, i);
+    robot.base = mj_name2id(&model, mjOBJ_BODY, robot.names(names::kBase).c_str());
     robot.plugin = i;
     if (const mjpPlugin* const plugin = mjp_getPluginAtSlot(model.plugin[i]))
       robot.controller = plugin->name;
@@ -83,21 +76,21 @@ std::vector<SceneRobot> robots_of(const mjModel& model, std::span<const RobotDes
   return robots;
 }
 
-int find_controller(const mjModel& model, std::string_view prefix) {
+int find_controller(const mjModel& model, const RobotNames& names) {
   for (int i = 0; i < model.nplugin; ++i)
-    if (driven_prefix(model, i) == prefix) return i;
+    if (drives_robot(model, i) && robot_names(&model, i) == names) return i;
   return -1;
 }
 
 std::vector<std::string> drivers_of(const mjModel& model, std::span<const SceneRobot> robots) {
   std::vector<std::string> drivers(static_cast<std::size_t>(model.nactuator));
   for (const SceneRobot& robot : robots) {
-    const std::string& prefix = robot.prefix;
+    const std::string label = robot.names.label();
     for (const std::string& name : driven_actuators(robot.description)) {
-      const int i = mj_name2id(&model, mjOBJ_ACTUATOR, (prefix + name).c_str());
+      const int i = mj_name2id(&model, mjOBJ_ACTUATOR, robot.names(name).c_str());
       if (i < 0) continue;
-      drivers[static_cast<std::size_t>(i)] = fmt::format(
-          "{}{}", robot.controller, prefix.empty() ? "" : fmt::format(" of {}", prefix));
+      drivers[static_cast<std::size_t>(i)] =
+          fmt::format("{}{}", robot.controller, label.empty() ? "" : fmt::format(" of {}", label));
     }
   }
   return drivers;
@@ -115,8 +108,8 @@ std::vector<std::string> distant_targets(const mjModel& model, const mjData& dat
     const double distance = mju_dist3(data.xpos + 3 * robot.base, data.xpos + 3 * goal);
     const double reach = arm->kinematics().max_length() + arm->base.feed_limit;
     if (distance > reach) {
-      lines.push_back(fmt::format("target {} is {:.3g} m from {}{}: the arm reaches {:.3g} m",
-                                  robot.target, distance, robot.prefix, names::kBase, reach));
+      lines.push_back(fmt::format("target {} is {:.3g} m from {}: the arm reaches {:.3g} m",
+                                  robot.target, distance, robot.names(names::kBase), reach));
     }
   }
   return lines;

@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "plugin/robot_names.hpp"
 #include "tendril/model/robot_description.hpp"
 
 namespace tendril::simulation {
 
 /// A robot of a compiled scene that a controller drives.
 struct SceneRobot {
-  std::string prefix;            ///< of the names of its elements, "A_"; may be empty
+  RobotNames names;              ///< of its elements
   int base = -1;                 ///< body; -1: the model has none of that name
   int plugin = 0;                ///< instance of its controller
   std::string controller;        ///< name of that plugin, "tendril.reach"
@@ -29,8 +30,8 @@ struct SceneRobot {
 [[nodiscard]] std::vector<SceneRobot> robots_of(const mjModel& model,
                                                 std::span<const RobotDescription> known = {});
 
-/// Returns the instance of the controller of the robot with this prefix; -1: none.
-[[nodiscard]] int find_controller(const mjModel& model, std::string_view prefix);
+/// Returns the instance of the controller of the robot with these names; -1: none.
+[[nodiscard]] int find_controller(const mjModel& model, const RobotNames& names);
 
 /// Returns the controller that drives each actuator: "tendril.reach of A_"; empty: none does.
 [[nodiscard]] std::vector<std::string> drivers_of(const mjModel& model,

@@ -3,6 +3,7 @@
 // Private to tendril/model: from the fields of a file to descriptions.
 
 #include <functional>
+#include <span>
 #include <string>
 
 #include "tendril/model/continuum/description.hpp"
@@ -19,6 +20,8 @@ struct FileContents {
   std::string text;  ///< TOML, overrides included
   /// The text of a file by the name that stands in the fields. Throws ModelError.
   std::function<std::string(const std::string& name)> read;
+  /// What the text includes that is not of the file itself, for the robots that it names.
+  std::span<const Override> overrides = {};
 };
 
 // All of them throw ModelError `file:line: object: key = value: must be ...`.

@@ -114,9 +114,10 @@ ModelDescription parse(std::string_view toml, const std::string& file_name,
     apply_overrides(table, overrides, file_name);
     text = written(table);
   }
-  return read_model({Fields(table, file_name), std::move(text),
-                     read ? read : files_in(std::filesystem::path(file_name).parent_path())},
-                    allowed);
+  return read_model(
+      {Fields(table, file_name), std::move(text),
+       read ? read : files_in(std::filesystem::path(file_name).parent_path()), overrides},
+      allowed);
 }
 
 }  // namespace

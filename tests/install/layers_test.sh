@@ -37,7 +37,7 @@ plugin                 : tendril tendril/* controllers controllers/*
 simulation/files       : tendril tendril/model
 simulation/engine      : tendril tendril/model controllers plugin
 simulation/scene       : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/files
-simulation/experiment  : tendril tendril/* controllers controllers/* simulation/engine simulation/scene
+simulation/experiment  : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/scene
 simulation/rollout     : tendril tendril/* plugin simulation/files simulation/engine simulation/scene simulation/experiment
 simulation/families    : tendril tendril/* simulation/experiment simulation/rollout
 simulation/plan        : tendril tendril/* controllers/arm plugin simulation/scene

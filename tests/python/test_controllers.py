@@ -166,17 +166,67 @@ def test_own_quantities_are_sensors() -> None:
     data = run(model, 3)
     got = {
         name: data.sensor(f"R_{name}").data.tolist()
-        for name in ("phase", "count", "target", "status", "progress", "angle_error")
+        for name in ("phase", "count", "target", "progress", "reported_angle_error")
     }
     assert got == {
         "phase": [0.004],
         "count": [2],
         "target": [1, 2, 3],
-        "status": [1],
         "progress": [0.5],
-        "angle_error": [0.25],
+        "reported_angle_error": [0.25],
     }
-    assert math.isnan(data.sensor("R_tip_error").data[0])
+    assert math.isnan(data.sensor("R_reported_tip_error").data[0])
+
+
+def lying(report: Any) -> None:
+    report.tip_error = report.angle_error = 0.0
+    report.status, report.progress = td.ControllerStatus.FINISHED, 1.0
+    report.arrived = True
+
+
+CLAIMS: dict[str, Callable[[Any], None]] = {
+    "nothing": lambda report: None,
+    "done": lying,
+    "zero": lambda report: setattr(report, "tip_error", 0.0),
+    "negative": lambda report: setattr(report, "tip_error", -5.0),
+    "infinite": lambda report: setattr(report, "tip_error", math.inf),
+    "elsewhere": lambda report: report.target.__setitem__(slice(None), (9, 9, 9)),
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_errors_and_arrival_are_measured_whatever_a_controller_says(claim: str) -> None:
+    def update(self, m, memory, next_memory, command, report):
+        CLAIMS[claim](report)
+
+    model = load(register(update))
+    data = run(model, 1000)  # 2 s: it does not move
+    tip = data.site("R_tip")
+    distance = np.linalg.norm(tip.xpos - data.mocap_pos[0])
+    assert distance > 0.05
+    assert data.sensor("R_tip_error").data[0] == pytest.approx(distance, abs=1e-6)
+    expected = td.ControllerStatus.NOT_FOLLOWING if claim == "done" else td.ControllerStatus.NOT_REACHED
+    assert data.sensor("R_status").data[0] == expected.value
+    if claim == "done":
+        angle = math.acos(tip.xmat[8])  # the target's axis is the world's
+        assert data.sensor("R_angle_error").data[0] == pytest.approx(angle, abs=1e-6)
+    else:
+        assert math.isnan(data.sensor("R_angle_error").data[0])  # the task has no direction
+
+
+def test_without_a_target_the_error_is_to_where_the_controller_wants_its_tip() -> None:
+    def update(self, m, memory, next_memory, command, report):
+        report.target[:] = m.tip[:3, 3] + (0.03, 0, 0.04)
+        report.tip_error = 0.0
+
+    data = run(load(register(update, target=None)), 5)
+    assert data.sensor("R_tip_error").data[0] == pytest.approx(0.05)
+    assert data.sensor("R_reported_tip_error").data[0] == 0
+
+    def silent(self, m, memory, next_memory, command, report):
+        report.tip_error = 0.0
+
+    assert math.isnan(run(load(register(silent, target=None)), 5).sensor("R_tip_error").data[0])
 
 
 def test_what_is_measured_is_what_the_scene_has_and_cannot_be_written_to() -> None:
@@ -816,7 +866,7 @@ def test_an_arm_of_motors_is_told_moments() -> None:
         (),
         {"commands": "moments", "update": update, "__init__": lambda self, context: setattr(self, "context", context)},
     )
-    td.controller(name, kind="continuum")(made)
+    td.controller(name, kind="continuum", target=None)(made)
     robot = ARM.replace("[[section]]", '[[section]]\nbend_command = "moment"')
     data = run(load(name, robot=robot), 6000)
     assert data.sensor("R_status").data[0] == 0
@@ -828,7 +878,7 @@ def test_an_arm_of_motors_is_told_moments() -> None:
 
 def commanding(commands: str, kind: str, update: Callable[..., None]) -> str:
     name = new_name()
-    td.controller(name, kind=kind)(
+    td.controller(name, kind=kind, target=None)(
         type(
             "Made",
             (),

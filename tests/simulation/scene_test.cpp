@@ -336,17 +336,17 @@ TEST_CASE("scene: its robots are those of the model, described by the files that
   REQUIRE(scene.robots.size() == again.size());
   for (std::size_t i = 0; i < again.size(); ++i) {
     const SceneRobot &robot = scene.robots[i], &other = again[i];
-    CAPTURE(robot.prefix);
-    CHECK(robot.prefix == other.prefix);
+    CAPTURE(robot.names.label());
+    CHECK(robot.names == other.names);
     CHECK(robot.base == other.base);
-    CHECK(robot.plugin == find_controller(*scene.model, robot.prefix));
+    CHECK(robot.plugin == find_controller(*scene.model, robot.names));
     CHECK(robot.controller == controller_of(other.description).plugin);
     CHECK(robot.target == other.target);
     // Made of the file, not parsed a second time.
     CHECK_THAT(controller_of(robot.description).origin, Catch::Contains(".toml:"));
     CHECK_THAT(controller_of(other.description).origin, Catch::StartsWith("robot:"));
   }
-  CHECK(find_controller(*scene.model, "no such robot") == -1);
+  CHECK(find_controller(*scene.model, {"no such robot", ""}) == -1);
 }
 
 TEST_CASE("scene: robots of included files count", "[scene]") {

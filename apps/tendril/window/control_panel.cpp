@@ -149,19 +149,19 @@ void ControlPanel::find_groups() {
   const simulation::RobotBodies robots(model);
   for (const simulation::RobotBodies::Robot& robot : robots.robots()) {
     Group group;
-    group.prefix = robot.prefix;
-    group.name = robot.name();
+    group.names = robot.names;
+    group.name = robot.names.title();
     group.base = robot.base;
-    group.has_controller = simulation::find_controller(model, robot.prefix) >= 0;
+    group.has_controller = simulation::find_controller(model, robot.names) >= 0;
     groups_.push_back(std::move(group));
   }
   groups_.emplace_back().name = "Scene";
-  // The robot with the longest prefix that fits; without any, the scene.
+  // The robot with the longest prefix and suffix that fit; without any, the scene.
   const auto group_of = [&](const std::string& name) -> Group& {
     Group* best = &groups_.back();
     for (Group& group : groups_) {
-      if (group.base != 0 && name.starts_with(group.prefix) &&
-          (best->base == 0 || group.prefix.size() > best->prefix.size()))
+      if (group.base != 0 && group.names.element(name) &&
+          (best->base == 0 || group.names.label().size() > best->names.label().size()))
         best = &group;
     }
     return *best;
@@ -220,7 +220,7 @@ ControlPanel::Slider ControlPanel::slider_of_control(const Group& group,
   const mjModel& model = run_.model();
   std::string name = name_of(model, mjOBJ_ACTUATOR, control.actuator);
   const std::string unit = control_unit(model, control.actuator);
-  if (name.starts_with(group.prefix)) name.erase(0, group.prefix.size());
+  if (const auto element = group.names.element(name)) name = std::string(*element);
   if (name.empty()) name = fmt::format("control {}", control.address);
   const Limits range = control_limits(model, control.actuator);
   return {(group.base != 0 ? shown_name(name) : name) + (unit.empty() ? "" : ", " + unit),
@@ -232,7 +232,7 @@ ControlPanel::Slider ControlPanel::slider_of_control(const Group& group,
 ControlPanel::Slider ControlPanel::slider_of_joint(const Group& group, int joint) const {
   const mjModel& model = run_.model();
   std::string name = name_of(model, mjOBJ_JOINT, joint);
-  if (name.starts_with(group.prefix)) name.erase(0, group.prefix.size());
+  if (const auto element = group.names.element(name)) name = std::string(*element);
   if (name.empty()) name = fmt::format("joint {}", joint);
   const bool slides = model.jnt_type[joint] == mjJNT_SLIDE;
   const bool is_limited = model.jnt_limited[joint] != 0;
@@ -487,7 +487,7 @@ void ControlPanel::inject() {
   FaultChoice choice{.prefix = {}, .kind = kind_, .servo = {}, .strength = strength_};
   if (!groups_.empty()) {
     const Group& group = groups_[static_cast<std::size_t>(robot_)];
-    choice.prefix = group.prefix;
+    choice.prefix = group.names.label();
     choice.base = group.base;
     std::string_view servos = group.servos;
     for (int i = 0; i < servo_; ++i) servos.remove_prefix(servos.find('\n') + 1);

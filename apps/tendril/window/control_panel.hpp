@@ -37,7 +37,8 @@ class ControlPanel {
   enum Section { kRun, kFaults, kCommands, kJoints };
   /// The elements of one robot, or those of none.
   struct Group {
-    std::string name, prefix;
+    std::string name;
+    RobotNames names;
     int base = 0;
     bool has_controller = false;
     int controller_drives = 1;

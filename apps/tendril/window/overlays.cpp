@@ -132,10 +132,10 @@ void add_robots(Table& table, const Session& s, const mjData& d) {
   const std::span<const simulation::RobotBodies::Robot> robots = s.drawn->robots.robots();
   for (const simulation::RobotBodies::Robot& robot : robots) {
     const auto value = [&](const char* name) {
-      const int id = mj_name2id(&s.model(), mjOBJ_SENSOR, (robot.prefix + name).c_str());
+      const int id = mj_name2id(&s.model(), mjOBJ_SENSOR, robot.names(name).c_str());
       return id < 0 ? std::nan("") : d.sensordata[s.model().sensor_adr[id]];
     };
-    if (robots.size() > 1) table.add("Robot", robot.name());
+    if (robots.size() > 1) table.add("Robot", robot.names.title());
     const double tip_error = value("tip_error"), status = value("status"),
                  progress = value("progress");
     if (!std::isnan(tip_error)) table.add("Tip error", fmt::format("{:.2f} mm", 1e3 * tip_error));

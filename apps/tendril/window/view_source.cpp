@@ -411,7 +411,7 @@ Centerlines::Centerlines(const mjModel& model) {
       line.bodies.push_back(body);
     std::reverse(line.bodies.begin(), line.bodies.end());
     if (model.body_geomnum[end] > 0) line.radius = model.geom_size[3 * model.body_geomadr[end]];
-    line.tip_site = mj_name2id(&model, mjOBJ_SITE, (robot.prefix + names::kTip).c_str());
+    line.tip_site = mj_name2id(&model, mjOBJ_SITE, robot.names(names::kTip).c_str());
     robots_.push_back(std::move(line));
   }
 }

@@ -148,7 +148,11 @@ MountedArm read_mount(const FileContents& file) {
   const FileReader beside = [&](const std::string& other) {
     return file.read((name.parent_path() / other).string());
   };
-  arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, {}, beside);
+  // An experiment's faults are those of all robots; each takes its own from them.
+  std::vector<Override> faults;
+  for (const Override& change : file.overrides)
+    if (change.key == "controller.measurement_faults") faults.push_back(change);
+  arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, faults, beside);
   return arm;
 }
 
