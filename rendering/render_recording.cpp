@@ -11,6 +11,7 @@
 #include "rendering/framing.hpp"
 #include "rendering/video_writer.hpp"
 #include "simulation/engine/engine_log.hpp"
+#include "simulation/files/manifest.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "tendril/model_error.hpp"
 
@@ -324,10 +325,8 @@ std::vector<mjvCamera> following_cameras(RecordedScene& scene, const PictureOpti
 }
 
 void remove_snapshots(const std::filesystem::path& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("snapshot_") && name.ends_with(".png"))
-      std::filesystem::remove(entry.path());
+  for (const std::string& name : manifest_of(folder)) {
+    if (name.starts_with("snapshot_")) std::filesystem::remove(folder / name);
   }
 }
 
@@ -348,7 +347,9 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
   for (std::size_t i = 0; i < times.size(); ++i) {
     const double time = times[i];
     scene.show(scene.row_at(time));
-    files.push_back(folder / fmt::format("snapshot_{:02}_{:.3f}s.png", files.size() + 1, time));
+    const std::string name = fmt::format("snapshot_{:02}_{:.3f}s.png", files.size() + 1, time);
+    add_to_manifest(folder, name);
+    files.push_back(folder / name);
     write_png(files.back(), renderer.render(scene.data(), cameras[i]));
     if (progress && !progress(static_cast<int>(files.size()), options.count)) {
       remove_snapshots(folder);

@@ -103,7 +103,7 @@ struct SnapshotOptions {
   PictureOptions picture = {.width = 720, .height = 480};
 };
 
-/// Removes the snapshots in a folder.
+/// Removes the snapshots that were rendered into a folder, by its manifest.
 void remove_snapshots(const std::filesystem::path& folder);
 
 /// Writes `snapshot_1.png` … to the folder and returns the files; removes older snapshots there,

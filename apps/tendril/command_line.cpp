@@ -1,13 +1,19 @@
 #include "apps/tendril/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::vector<std::string>& arguments() {
   static std::vector<std::string> words;
@@ -40,6 +46,40 @@ CLI::Validator not_empty() {
           "not empty"};
 }
 
+/// The options that name what a command writes.
+std::set<const CLI::Option*>& outputs() {
+  static std::set<const CLI::Option*> options;
+  return options;
+}
+
+/// Whether a path is this existing file, or lies in this existing folder.
+bool is_within(const fs::path& path, const fs::path& other) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(path, error), place = fs::canonical(other, error);
+  if (error) return false;
+  if (!fs::is_directory(place, error)) return whole == place || fs::equivalent(path, other, error);
+  return whole != place && std::mismatch(place.begin(), place.end(), whole.begin(), whole.end()).first == place.end();
+}
+
+/// Refuses an output that is an input of the command.
+void refuse_inputs_as_outputs(const CLI::App& command) {
+  std::vector<const CLI::Option*> given;
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent())
+    for (const CLI::Option* option : app->get_options())
+      if (option->count() > 0) given.push_back(option);
+  for (const CLI::Option* out : given) {
+    if (!outputs().contains(out)) continue;
+    for (const CLI::Option* in : given) {
+      if (outputs().contains(in)) continue;
+      for (const std::string& name : in->results()) {
+        if (!is_within(out->results().back(), name)) continue;
+        throw ModelError(out->get_name() + ": " + out->results().back() +
+                         ": is an input of this command, or lies in one: must be another file");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Option Option::required() const {
@@ -64,6 +104,11 @@ Option Option::range(int low, int high) const {
 
 Option Option::not_negative() const {
   option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option Option::output() const {
+  outputs().insert(option_);
   return *this;
 }
 
@@ -118,7 +163,10 @@ Command Command::command(const std::string& name, const std::string& text) const
 void Command::footer(const std::string& text) const { app_->footer(text); }
 
 void Command::action(std::function<int()> run) const {
-  app_->callback([run = std::move(run), code = exit_code_] { *code = run(); });
+  app_->callback([run = std::move(run), app = app_, code = exit_code_] {
+    refuse_inputs_as_outputs(*app);
+    *code = run();
+  });
 }
 
 CommandLine::CommandLine(const std::string& name, const std::string& text,

@@ -24,6 +24,9 @@ class Option {
   Option needs(Option other) const;     ///< the other one must be given too
   Option range(int low, int high) const;
   Option not_negative() const;
+  /// The value is a file or folder that the command writes. One that another argument names, or
+  /// that lies in a folder that another argument names, is refused.
+  Option output() const;
 
  private:
   CLI::Option* option_;

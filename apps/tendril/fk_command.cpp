@@ -100,9 +100,11 @@ void add_fk_command(CommandLine& line) {
               "rad and m; s may be omitted for sections of fixed length; the output of "
               "tendril ik is accepted; mobile robot: base_x,base_y,base_heading,q_1,...")
       .required();
-  command.option("-o,--output", arguments->out,
-                 "CSV file to write instead of stdout: x,y,z,zx,zy,zz; mobile robot: "
-                 "x,y,z,roll,pitch,yaw");
+  command
+      .option("-o,--output", arguments->out,
+              "CSV file to write instead of stdout: x,y,z,zx,zy,zz; mobile robot: "
+              "x,y,z,roll,pitch,yaw")
+      .output();
   command.flag("--quiet", arguments->quiet, "no progress bar");
   command.footer(
       "Example: tendril ik models/arm_3x10.toml models/arm_3x10_targets.csv | tendril fk "

@@ -338,7 +338,7 @@ void add_ik_command(CommandLine& line) {
               "direction of the tip in the robot's base frame; mobile robot: x,y,z,roll,pitch,yaw "
               "of the tool")
       .required();
-  command.option("-o,--output", arguments->out, "CSV file to write instead of stdout");
+  command.option("-o,--output", arguments->out, "CSV file to write instead of stdout").output();
   command.option("--solver", arguments->solver,
                  fmt::format("one of the solvers below [{}]", arguments->solver));
   command.option("--position-tolerance", arguments->options.position_tolerance,

@@ -55,7 +55,7 @@ void add_model_command(CommandLine& line) {
       line.command("model", "Prints the MJCF of a robot or tube file, or what a robot amounts to");
   const auto arguments = std::make_shared<ModelArguments>();
   command.option("file", arguments->file, "robot or tube file (.toml)").required();
-  command.option("-o,--output", arguments->out, "file to write instead of stdout");
+  command.option("-o,--output", arguments->out, "file to write instead of stdout").output();
   command.flag(
       "--report", arguments->report,
       "instead of the MJCF, what the numbers of a continuum robot amount to: stiffness at the "

@@ -185,11 +185,15 @@ void add_plan_command(CommandLine& line) {
   command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)");
   command.option("--refused", arguments->refused,
                  "refused arcs in the drawing: none, near, all [near]");
-  command.option("--path", arguments->path,
-                 "CSV file for the robot's poses, or for the backbone of a solution");
-  command.option("--plan", arguments->plan,
-                 "file for a solution with its contacts and obstacles, executed by the controller "
-                 "tendril.contact_plan");
+  command
+      .option("--path", arguments->path,
+              "CSV file for the robot's poses, or for the backbone of a solution")
+      .output();
+  command
+      .option("--plan", arguments->plan,
+              "file for a solution with its contacts and obstacles, executed by the controller "
+              "tendril.contact_plan")
+      .output();
   command.option("--solution", arguments->solution,
                  "number of the solution for --path and --plan, from 1 [1]");
   command.option("--spacing", arguments->spacing,

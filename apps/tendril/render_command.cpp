@@ -107,7 +107,9 @@ void add_render_command(CommandLine& line) {
   const auto arguments = std::make_shared<RenderArguments>();
   command.option("file", arguments->file, "recording (.h5)").required();
   command.option("beside", arguments->beside, "another recording, for the right half");
-  command.option("-o,--output", arguments->out, "video (.mp4) or picture (.png)").required();
+  command.option("-o,--output", arguments->out, "video (.mp4) or picture (.png)")
+      .output()
+      .required();
   arguments->picture.add_camera(command, "all pictures");
   arguments->picture.add_size(command, "the pictures");
   const Option time =

@@ -13,6 +13,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
@@ -26,6 +27,7 @@
 #include "simulation/families/families.hpp"
 #include "simulation/files/file_descriptor.hpp"
 #include "simulation/files/file_kind.hpp"
+#include "simulation/files/manifest.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
@@ -168,25 +170,31 @@ class ResultFolder {
     }
   }
 
-  /// Removes the results of an earlier run, so that those of two runs are never mixed. To be called
-  /// when nothing can be refused any more. Returns whether there were any.
+  /// Removes the results of an earlier run, so that those of two runs are never mixed: what its
+  /// manifest lists. To be called when nothing else can be refused any more. Returns whether there
+  /// were any. Throws OutputError for a file with the name of a result that no run has written.
   bool clear() const {
+    const std::set<std::string> earlier = simulation::manifest_of(folder_);
+    for (const char* const name : kResults) {
+      if (!earlier.contains(name) && std::filesystem::exists(folder_ / name))
+        throw simulation::OutputError(fmt::format(
+            "{}: is no result of an earlier run: choose another folder with --out, or move it",
+            (folder_ / name).string()));
+    }
     bool any = false;
-    for (const std::string name :
-         {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"}) {
+    for (const std::string& name : earlier) {
       any |= remove(folder_ / name);
       remove(folder_ / (name + ".part"));
     }
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("snapshot") && (name.ends_with(".png") || name.ends_with(".png.part")))
-        remove(entry.path());
-    }
+    remove(folder_ / simulation::kManifest);
+    for (const char* const name : kResults) simulation::add_to_manifest(folder_, name);
     return any;
   }
 
  private:
+  static constexpr const char* kResults[] = {"summary.json", "rollout.h5", "report.html",
+                                             "play.html", "video.mp4"};
+
   static bool remove(const std::filesystem::path& file) {
     std::error_code error;
     const bool removed = std::filesystem::remove(file, error);
@@ -352,9 +360,11 @@ void add_run_command(CommandLine& line) {
   const auto arguments = std::make_shared<RunArguments>();
   command.option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
       .required();
-  command.option(
-      "--out", arguments->out,
-      "folder of the results; earlier results are replaced [out/<experiment name>-seed<seed>]");
+  command
+      .option(
+          "--out", arguments->out,
+          "folder of the results; earlier results are replaced [out/<experiment name>-seed<seed>]")
+      .output();
   command.option("--duration", arguments->duration,
                  "simulated time, s [that of the experiment, or 10]");
   command.option("--seed", arguments->seed,

@@ -155,8 +155,10 @@ void add_tables_command(CommandLine& line) {
   const Option json = command.flag("--json", arguments->json, "print JSON: every row and cell");
   command.flag("--markdown", arguments->markdown, "print a Markdown page").excludes(json);
   command.flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
-  command.option("--out", arguments->out,
-                 "folder of the results: results.jsonl, tables.json, plots [out/tables]");
+  command
+      .option("--out", arguments->out,
+              "folder of the results: results.jsonl, tables.json, plots [out/tables]")
+      .output();
   command.flag("--fresh", arguments->fresh, "recompute results that are in the folder");
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command.footer(

@@ -12,6 +12,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from tendril._errors import ModelError
+
 Values = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
 
@@ -20,8 +22,9 @@ Column = npt.NDArray[Any]
 def atomic_file(file: Path) -> Iterator[IO[bytes]]:
     """Replaces a file at the end: a reader finds the old one or the new one, whole."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)  # a link of this name would be followed
     try:
-        with part.open("wb") as out:
+        with part.open("xb") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
@@ -29,6 +32,16 @@ def atomic_file(file: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def refuse_inputs(out: Path | None, *inputs: Path | None) -> None:
+    """Throws ModelError for an output that is an input, or lies in a folder that is one."""
+    for given in inputs:
+        if out is None or given is None or not given.exists():
+            continue
+        whole, place = out.resolve(), given.resolve()
+        if whole == place or place in whole.parents or (out.exists() and out.samefile(given)):
+            raise ModelError(f"{out}: is an input of this command, or lies in one: must be another file")
 
 
 def write_atomically(file: Path, content: str | bytes) -> None:

@@ -106,7 +106,15 @@ Check parse_check(const Fields& fields) {
   check.window.after = fields.number("after", 0.0, kTime);
   check.window.before = fields.number("before", kFinite).value_or(kInfinity);
   if (!(check.window.before > check.window.after)) fields.refuse("before", "must be > after");
+  const auto [lowest, highest] = possible_range(check.metric);
   const bool settles = check.metric.statistic == Statistic::SettleTime;
+  if (settles && !check.max)
+    fields.missing("max", "is missing: a tip that never settles would hold without it");
+  if ((!check.min || *check.min <= lowest) && (!check.max || *check.max >= highest)) {
+    fields.refuse(check.max ? "max" : "min",
+                  fmt::format("{} is always in [{:.6g}, {:.6g}]: the check can never fail", metric,
+                              lowest, highest));
+  }
   if (settles && !fields.has("threshold"))
     fields.missing("threshold", "is missing: settle_time needs the tip error to stay below [m]");
   if (!settles && fields.has("threshold"))

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/experiment/run_recorder.hpp"
+#include "simulation/scene/switched_off.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -21,11 +23,33 @@ double run_metric(const Metric& metric, const RunResult& result) {
   return metric.name == "step_time_mean" ? result.step_times.mean : result.step_times.p999;
 }
 
-bool checks_status_of(const Experiment& experiment, const RobotStatus& status) {
-  return std::any_of(experiment.checks.begin(), experiment.checks.end(), [&](const Check& check) {
-    return check.metric.signal == quantity::kStatus.name ||
-           (check.metric.signal == "sensor" && check.metric.object == status.sensor);
-  });
+/// Whether a check is about a robot's status and lets it be this one. A fault is meant only where
+/// it is asked for: a limit of all statuses up to it was written for others.
+bool asks_for(const Check& check, const RobotStatus& robot, ControllerStatus status) {
+  const bool is_of_robot = check.metric.signal == quantity::kStatus.name ||
+                           (check.metric.signal == "sensor" && check.metric.object == robot.sensor);
+  const auto value = static_cast<double>(status);
+  if (!is_of_robot || !check.holds(value)) return false;
+  return status != ControllerStatus::Fault || (check.min && *check.min == value);
+}
+
+/// Why a robot's status lets the run fail, unless a check asks for that status.
+std::optional<std::string> failure_of(const RobotStatus& robot, const Experiment& experiment) {
+  const auto fails = robot.failed_status();
+  if (!fails) return std::nullopt;
+  const bool is_meant =
+      std::any_of(experiment.checks.begin(), experiment.checks.end(),
+                  [&](const Check& check) { return asks_for(check, robot, *fails); });
+  return is_meant ? std::nullopt : robot.failure();
+}
+
+/// Refuses checks of a scene in which what they rest on is switched off.
+void require_physics(const Experiment& experiment, const mjModel& model) {
+  if (experiment.checks.empty()) return;
+  const std::vector<std::string> off = switched_off(model, RobotBodies(model));
+  if (!off.empty())
+    throw ModelError(fmt::format("{}: {}: checks would be of another robot: must be enabled",
+                                 experiment.scene.string(), off.front()));
 }
 
 }  // namespace
@@ -64,6 +88,7 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
     result_.notices.push_back(fmt::format("initial state: {}", one_line(warning)));
   if (on_notices_) on_notices_(result_.notices);
 
+  require_physics(experiment, model_);
   for (const Check& check : experiment.checks) check_metrics_.push_back(add_check(metrics_, check));
   first_default_ = metrics_.count();
   metrics_.add_defaults();
@@ -154,8 +179,8 @@ void ExperimentRun::evaluate() {
   result_.saturated = watch_.saturated();
   result_.touched = watch_.touched();
   for (const RobotStatus& status : result_.statuses) {
-    const auto failure = status.failure();
-    if (failure && !checks_status_of(experiment_, status)) result_.failures.push_back(*failure);
+    if (auto failure = failure_of(status, experiment_))
+      result_.failures.push_back(*std::move(failure));
   }
   for (int i = first_default_; i < metrics_.count(); ++i)
     result_.metrics.emplace_back(metrics_.metric(i), metrics_.value(i));

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <numbers>
 #include <utility>
 
+#include "controllers/interface/controller.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
 
@@ -81,6 +84,37 @@ const SignalInfo* find_signal(std::string_view name) noexcept {
 bool Metric::of_run() const noexcept {
   const SignalInfo* const info = find_signal(signal);
   return info != nullptr && info->of == MetricOf::Run;
+}
+
+std::pair<double, double> possible_range(const Metric& metric) noexcept {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kLastStatus = kStatusCount - 1;
+  struct Range {
+    std::string_view signal;
+    double high = kInfinity;  // low: 0
+  };
+  constexpr Range kRanges[] = {{"tip_error"},
+                               {"angle_error", std::numbers::pi},
+                               {"status", kLastStatus},
+                               {"progress", 1.0},
+                               {"following_error"},
+                               {"path_error"},
+                               {"ik_iterations"},
+                               {"wall_force"},
+                               {"wall_force_single"},
+                               {"penetration"},
+                               {"contact_count"},
+                               {"self_contact_count"},
+                               {"speed"},
+                               {"engine_iterations"},
+                               {"contact_span", 2.0 * std::numbers::pi},
+                               {"real_time_factor"},
+                               {"step_time_mean"},
+                               {"step_time_p999"}};
+  if (metric.statistic == Statistic::SettleTime) return {0.0, kInfinity};
+  for (const Range& range : kRanges)
+    if (range.signal == metric.signal) return {0.0, range.high};
+  return {-kInfinity, kInfinity};
 }
 
 Metric parse_metric(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tendril::simulation {
 
@@ -41,6 +42,10 @@ struct Metric {
   Statistic statistic = Statistic::End;  ///< without meaning for a metric of the run
   [[nodiscard]] bool of_run() const noexcept;
 };
+
+/// Range of what a metric can be, whatever happens in a run: a check of only an end that it cannot
+/// pass never fails. Infinite ends where nothing is known.
+[[nodiscard]] std::pair<double, double> possible_range(const Metric& metric) noexcept;
 
 /// Parses a metric's name: `<signal>_<statistic>`, `<signal>:NAME:<statistic>` for signals of a
 /// named object, `settle_time`, or a metric of the run. `Metrics` checks that the scene has the

@@ -13,6 +13,7 @@
 
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/quantities.hpp"
+#include "simulation/scene/switched_off.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
 
@@ -23,10 +24,16 @@ bool has_round_axis(const mjModel& model, int geom) {
   return model.geom_type[geom] == mjGEOM_CAPSULE || model.geom_type[geom] == mjGEOM_CYLINDER;
 }
 
+/// The sensors that show a quantity: those of controllers; without any, those that a scene calls so.
 std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
   std::vector<int> found;
   for (int i = 0; i < model.nsensor; ++i) {
     if (shown_quantity(&model, i) == quantity) found.push_back(i);
+  }
+  if (!found.empty()) return found;
+  for (int i = 0; i < model.nsensor; ++i) {
+    const bool is_of_scene = !shown_quantity(&model, i);
+    if (is_of_scene && shows(object_name(model, mjOBJ_SENSOR, i), quantity)) found.push_back(i);
   }
   return found;
 }
@@ -172,6 +179,9 @@ std::string Metrics::problem(const Metric& metric) const {
   }
   if (info->of == MetricOf::Joints && limited_joints_.empty())
     return "no robot of the scene has a joint with a range";
+  if (info->of == MetricOf::Robots) return contacts_switched_off(model_, robots_).value_or("");
+  if (info->name == std::string_view("contact_span"))
+    return contacts_switched_off(model_, robots_, geom).value_or("");
   return {};
 }
 

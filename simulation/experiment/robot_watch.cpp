@@ -54,14 +54,19 @@ void sort_by_steps(std::vector<T>& all) {
 
 }  // namespace
 
+std::optional<ControllerStatus> RobotStatus::failed_status() const noexcept {
+  if (by_status[static_cast<std::size_t>(ControllerStatus::Fault)].steps > 0)
+    return ControllerStatus::Fault;
+  return is_well(end) ? std::nullopt : std::optional(end);
+}
+
 std::optional<std::string> RobotStatus::failure() const {
-  const auto& fault = by_status[static_cast<std::size_t>(ControllerStatus::Fault)];
-  if (fault.steps > 0)
-    return fmt::format("{}: controller fault at t = {:.6g} s", robot, fault.first);
-  if (is_well(end)) return std::nullopt;
-  const auto& at_end = by_status[static_cast<std::size_t>(end)];
-  return fmt::format("{}: {} at the end, first at t = {:.6g} s", robot, to_string(end),
-                     at_end.first);
+  const auto status = failed_status();
+  if (!status) return std::nullopt;
+  const double first = by_status[static_cast<std::size_t>(*status)].first;
+  if (*status == ControllerStatus::Fault)
+    return fmt::format("{}: controller fault at t = {:.6g} s", robot, first);
+  return fmt::format("{}: {} at the end, first at t = {:.6g} s", robot, to_string(end), first);
 }
 
 RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {

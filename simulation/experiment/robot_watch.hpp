@@ -30,8 +30,10 @@ struct RobotStatus {
   ControllerStatus end = ControllerStatus::Working;
   std::array<Occurrence, kStatusCount> by_status;
 
-  /// Says why a run that ends so does not pass: the status at the end, or a fault at any time;
+  /// Returns the status with which a run does not pass: a fault at any time, or that at the end;
   /// nothing if the controller was working or had finished.
+  [[nodiscard]] std::optional<ControllerStatus> failed_status() const noexcept;
+  /// Says why a run with such a status does not pass.
   [[nodiscard]] std::optional<std::string> failure() const;
 };
 

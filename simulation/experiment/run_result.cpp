@@ -16,6 +16,11 @@ const char* to_string(Outcome outcome) noexcept {
   return "";
 }
 
+const char* RunResult::verdict() const noexcept {
+  const bool has_checks = !checks.empty() || !failures.empty() || outcome == Outcome::Diverged;
+  return !has_checks ? "none" : passes() ? "pass" : "fail";
+}
+
 bool RunResult::all_checks_hold() const noexcept {
   return std::all_of(checks.begin(), checks.end(), [](const CheckResult& c) { return c.holds; });
 }

@@ -48,8 +48,12 @@ struct RunResult {
   std::vector<std::string> failures;
 
   [[nodiscard]] bool all_checks_hold() const noexcept;
-  /// All checks hold and nothing else failed.
-  [[nodiscard]] bool passes() const noexcept { return all_checks_hold() && failures.empty(); }
+  /// The run was done to its end, all checks hold and nothing else failed.
+  [[nodiscard]] bool passes() const noexcept {
+    return outcome == Outcome::Done && all_checks_hold() && failures.empty();
+  }
+  /// "pass" or "fail"; "none" of a run without checks that came to its end.
+  [[nodiscard]] const char* verdict() const noexcept;
 };
 
 }  // namespace tendril::simulation

@@ -119,8 +119,7 @@ std::string summary_json(const Experiment& experiment, const RunResult& result) 
   summary["seed"] = result.seed;
   summary["outcome"] = to_string(result.outcome);
   summary["reason"] = result.reason;
-  const bool has_verdict = !result.checks.empty() || !result.failures.empty();
-  summary["verdict"] = !has_verdict ? "none" : result.passes() ? "pass" : "fail";
+  summary["verdict"] = result.verdict();
   summary["failures"] = result.failures;
   summary["checks"] = checks_json(result.checks);
   summary["robots"] = robots_json(result.statuses);

@@ -12,6 +12,8 @@ class PartFile {
  public:
   explicit PartFile(std::filesystem::path file) : file_(std::move(file)), part_(file_) {
     part_ += ".part";
+    std::error_code ignored;
+    std::filesystem::remove(part_, ignored);  // a link of this name would be followed
   }
   ~PartFile() {
     std::error_code ignored;

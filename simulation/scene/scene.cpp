@@ -18,6 +18,7 @@
 #include "simulation/scene/scene_checks.hpp"
 #include "simulation/scene/scene_faults.hpp"
 #include "simulation/scene/scene_files.hpp"
+#include "simulation/scene/switched_off.hpp"
 #include "simulation/scene/virtual_files.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
@@ -139,6 +140,9 @@ class SceneLoader {
       check_plausible(model, falls ? mju_norm3(option.gravity) : 0.0, scene_.notices);
     }
     require_measured(scene_.robots, faults_);
+    require_sensors(*scene_.model, scene_.robots, name_);
+    for (const std::string& line : switched_off(*scene_.model, RobotBodies(*scene_.model)))
+      scene_.notices.push_back(fmt::format("{}: {}", name_, line));
   }
 
   void add_sources_of_controllers() {

@@ -137,7 +137,7 @@ CASES = [
         IO,
         ["/proc/none", "writable folder"],
     ),
-    ("output folder is a file", {}, ["run", "good.xml", "--out", "good.xml"], IO, ["good.xml", "writable folder"]),
+    ("output folder is a file", {}, ["run", "good.xml", "--out", "good.xml"], USAGE, ["good.xml", "input"]),
     ("model output cannot be written", {}, ["model", "good.toml", "-o", "/proc/none/a.xml"], IO, ["/proc/none/a.xml"]),
     ("model of a missing file", {}, ["model", "none.toml"], USAGE, ["none.toml", "No such file"]),
     ("duration is empty", {}, ["run", "good.xml", "--duration", ""], USAGE, ["--duration", "empty"]),

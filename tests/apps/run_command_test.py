@@ -87,7 +87,8 @@ class RunCommand(unittest.TestCase):
 
     def test_no_record_leaves_no_recording(self):
         self.run_program("run", "good.toml", "--no-record")
-        self.assertEqual([p.name for p in (self.folder / "out/good-seed0").iterdir()], ["summary.json"])
+        names = {p.name for p in (self.folder / "out/good-seed0").iterdir()}
+        self.assertEqual(names, {"summary.json", ".tendril-results"})
 
     def test_an_interrupt_gives_130_and_closes_the_recording(self):
         process = subprocess.Popen(
@@ -144,7 +145,7 @@ class RunCommand(unittest.TestCase):
             preexec_fn=no_room,
         )
         self.assertEqual(done.returncode, 4)
-        self.assertRegex(done.stderr, r"^tendril: out/good-seed0/summary.json: File too large: [^\n]*\n$")
+        self.assertRegex(done.stderr, r"^tendril: out/good-seed0/.tendril-results: File too large: [^\n]*\n$")
 
     def test_a_file_in_the_way_of_the_output_folder_gives_4(self):
         (self.folder / "out").write_text("")

@@ -98,10 +98,23 @@ class Verdict(unittest.TestCase):
         self.assertEqual(self.run_program("--seed", "1").returncode, 0)
         (self.folder / "out/video.mp4").write_text("of another run")
         (self.folder / "out/report.html").write_text("of another run")
-        (self.folder / "out/snapshot_01_0.000s.png").write_text("of another run")
         (self.folder / "out/notes.txt").write_text("mine")
+        (self.folder / "out/snapshot_of_mine.png").write_text("mine")
         self.assertEqual(self.run_program("--seed", "2", "--no-record").returncode, 0)
-        self.assertEqual({p.name for p in (self.folder / "out").iterdir()}, {"summary.json", "notes.txt"})
+        kept = {"notes.txt", "snapshot_of_mine.png", ".tendril-results"}
+        self.assertEqual({p.name for p in (self.folder / "out").iterdir()}, kept | {"summary.json"})
+
+    def test_files_of_others_are_not_replaced(self):
+        self.write(settings='target = "near"\n')
+        for name in ("video.mp4", "summary.json", "report.html"):
+            folder = self.folder / f"of_mine_{name}"
+            folder.mkdir()
+            (folder / name).write_text("mine")
+            done = self.run_program("--out", str(folder), "--no-report")
+            self.assertEqual(done.returncode, 4)
+            self.assertIn(f"{name}: is no result of an earlier run", done.stderr)
+            self.assertEqual((folder / name).read_text(), "mine")
+            self.assertEqual([p.name for p in folder.iterdir()], [name])
 
     def test_two_runs_do_not_write_into_one_folder(self):
         self.write(settings='target = "near"\n')

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "apps/tendril/write_report.hpp"
+#include "simulation/files/manifest.hpp"
 #include "rendering/render_recording.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/rendering/recorded_pendulum.hpp"
@@ -120,6 +121,8 @@ TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]"
   const TemporaryFolder folder;
   const std::filesystem::path recording = recorded_pendulum(folder);
   const std::filesystem::path old = folder.write("snapshot_99_9.000s.png", "");
+  const std::filesystem::path foreign = folder.write("snapshot_of_mine.png", "");
+  add_to_manifest(folder.path(), old.filename().string());
   try {
     const auto files = render_snapshots(recording, folder.path(),
                                         {.count = 3, .picture = {.width = 64, .height = 48}});
@@ -130,7 +133,8 @@ TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]"
     const auto stopped =
         render_snapshots(recording, folder.path(), {}, [](int done, int) { return done < 2; });
     CHECK(stopped.empty());
-    CHECK(files_in(folder) == std::set<std::string>{"pendulum.toml", "pendulum.xml", "rollout.h5"});
+    CHECK(files_in(folder) == std::set<std::string>{kManifest, "pendulum.toml", "pendulum.xml",
+                                                    "rollout.h5", foreign.filename().string()});
   } catch (const RenderError& error) {
     WARN(error.what());
   }

@@ -60,7 +60,7 @@ TEST_CASE("model tables: names and places of every element, and what belongs to 
   const RobotBodies robots(*scene.model);
   CHECK(robots.base_of_geom(3) == 2);
   CHECK(robots.base_of_geom(4) == 0);  // a damaged recording can name a geom that does not exist
-  CHECK(table(tables, "robots") == Json::parse(R"([{"prefix": "A_", "body": 2}])"));
+  CHECK(table(tables, "robots") == Json::parse(R"([{"prefix": "A_", "suffix": "", "body": 2}])"));
 }
 
 TEST_CASE("model tables: a controller's sensors have its quantities and units", "[run]") {

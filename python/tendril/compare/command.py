@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tendril._command import make_parser
 from tendril._errors import ModelError
-from tendril._files import plain, write_atomically
+from tendril._files import plain, refuse_inputs, write_atomically
 from tendril.compare.recordings import compare_recordings
 from tendril.compare.sweeps import compare_sweeps
 
@@ -41,6 +41,8 @@ def main(words: Sequence[str]) -> int:
             f"{both[sweeps.index(False)]}: is no folder of a sweep, and {both[sweeps.index(True)]} is one: must "
             "be two recordings or two sweeps"
         )
+    for out in (options.output, options.json):
+        refuse_inputs(out, *both)
     text, summary = compare_sweeps(*both) if sweeps[0] else compare_recordings(*map(_recording_of, both))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(options.output, text)

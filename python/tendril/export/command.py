@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tendril._command import make_parser
 from tendril._errors import ModelError
+from tendril._files import refuse_inputs
 from tendril.export.lerobot import write_lerobot
 from tendril.export.mcap import write_mcap
 from tendril.export.minari import write_minari
@@ -55,6 +56,7 @@ def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
     if kind not in SINGLE and kind not in JOINT:
         raise ModelError(f"--to: {kind}: must be one of {', '.join([*SINGLE, *JOINT])}")
     files = sources(source)
+    refuse_inputs(out, source)
     folder = kind in ("minari", "lerobot") or (kind in SINGLE and source.is_dir())
     if folder and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out}: is not empty: choose another -o")

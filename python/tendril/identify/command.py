@@ -14,6 +14,7 @@ import numpy as np
 
 from tendril._command import Parser, make_parser
 from tendril._errors import ModelError
+from tendril._files import refuse_inputs, write_atomically
 from tendril.identify.data import check_units, joined, nearest, read_data, read_markers, refuse
 from tendril.identify.fit import ALIGNMENTS, BETWEEN, Fit, Identification, MotionFit, held_out_rows, identify, points_of
 from tendril.identify.results import draw, summary, text
@@ -186,6 +187,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
     for file in (options.output, options.json, options.plot):
         if file is not None and not file.parent.is_dir():
             raise refuse(file, f"{file.parent}: no such folder")
+        refuse_inputs(file, options.robot, options.points, *options.data)
 
 
 def main(words: Sequence[str]) -> int:
@@ -205,9 +207,9 @@ def main(words: Sequence[str]) -> int:
     if options.output is not None:
         fit = result.fit
         fitted = fit.robot.with_values(fit.parameters, result.values[: len(fit.parameters)])
-        options.output.write_text(fitted, encoding="utf-8")
+        write_atomically(options.output, fitted)
     if options.json is not None:
-        options.json.write_text(json.dumps(summary(result), indent=1) + "\n", encoding="utf-8")
+        write_atomically(options.json, json.dumps(summary(result), indent=1) + "\n")
     if not options.quiet:
         print(text(result))
     return 0

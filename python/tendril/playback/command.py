@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tendril._command import make_parser
 from tendril._errors import ModelError
+from tendril._files import refuse_inputs
 from tendril._recorded import RecordedRun
 from tendril.playback.page import page, write
 
@@ -42,6 +43,7 @@ def main(words: Sequence[str]) -> int:
     out = options.output or options.file.with_name("play.html")
     if out.suffix != ".html":
         raise ModelError(f'{out}: extension: "{out.suffix}": must be .html')
+    refuse_inputs(out, options.file)
     with RecordedRun(options.file) as recording:
         text = page(recording, fps, number("--from", options.start), number("--to", options.end))
     write(out, text)

@@ -71,6 +71,8 @@ def verdict(summary: Summary, recording: Recording | None) -> tuple[str, str]:
     outcome = summary.get("outcome") or words_of(recording).get("outcome", "")
     if str(outcome).startswith(("diverged", "stopped")):
         return "diverged", "bad"
+    if outcome not in ("", "done", "running"):
+        return str(outcome), "bad"
     checks = summary.get("checks", [])
     failed = sum(not held(check) for check in checks)
     if summary.get("failures") and not failed:

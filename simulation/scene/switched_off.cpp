@@ -1,0 +1,147 @@
+#include "simulation/scene/switched_off.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simulation/engine/engine.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+bool any_of(const mjtNum* numbers, mjtSize count) {
+  return std::any_of(numbers, numbers + count, [](mjtNum x) { return x != 0.0; });
+}
+
+bool any_limited(const mjModel& m) {
+  return std::any_of(m.jnt_limited, m.jnt_limited + m.njnt, [](mjtBool on) { return on != 0; }) ||
+         std::any_of(m.tendon_limited, m.tendon_limited + m.ntendon,
+                     [](mjtBool on) { return on != 0; });
+}
+
+struct Flag {
+  int bit;
+  const char* name;
+  const char* what;
+  bool (*matters)(const mjModel& model);
+};
+constexpr Flag kFlags[] = {
+    {mjDSBL_CONSTRAINT, "constraint", "contacts, limits and equalities",
+     [](const mjModel&) { return true; }},
+    {mjDSBL_SPRING, "spring", "the stiffness of bodies",
+     [](const mjModel& m) {
+       return any_of(m.jnt_stiffness, m.njnt) || any_of(m.tendon_stiffness, m.ntendon);
+     }},
+    {mjDSBL_DAMPER, "damper", "the damping of bodies",
+     [](const mjModel& m) {
+       return any_of(m.dof_damping, m.nv) || any_of(m.tendon_damping, m.ntendon);
+     }},
+    {mjDSBL_ACTUATION, "actuation", "all actuators", [](const mjModel& m) { return m.nu > 0; }},
+    {mjDSBL_LIMIT, "limit", "the ranges of joints", any_limited},
+    {mjDSBL_FRICTIONLOSS, "frictionloss", "friction in joints and tendons",
+     [](const mjModel& m) {
+       return any_of(m.dof_frictionloss, m.nv) || any_of(m.tendon_frictionloss, m.ntendon);
+     }},
+    {mjDSBL_EQUALITY, "equality", "equality constraints",
+     [](const mjModel& m) { return m.neq > 0; }},
+};
+
+bool is_collidable(const mjModel& m, int geom) {
+  return m.geom_contype[geom] != 0 || m.geom_conaffinity[geom] != 0;
+}
+
+bool masks_meet(const mjModel& m, int a, int b) {
+  return (m.geom_contype[a] & m.geom_conaffinity[b]) != 0 ||
+         (m.geom_contype[b] & m.geom_conaffinity[a]) != 0;
+}
+
+bool is_excluded(const mjModel& m, int a, int b) {
+  const int low = std::min(m.geom_bodyid[a], m.geom_bodyid[b]);
+  const int high = std::max(m.geom_bodyid[a], m.geom_bodyid[b]);
+  return std::any_of(m.exclude_signature, m.exclude_signature + m.nexclude,
+                     [&](int signature) { return signature == (low << 16) + high; });
+}
+
+bool is_pair(const mjModel& m, int a, int b) {
+  for (int i = 0; i < m.npair; ++i) {
+    if (std::minmax(m.pair_geom1[i], m.pair_geom2[i]) == std::minmax(a, b)) return true;
+  }
+  return false;
+}
+
+bool can_touch(const mjModel& m, int a, int b) {
+  return is_pair(m, a, b) || (masks_meet(m, a, b) && !is_excluded(m, a, b));
+}
+
+/// Why no contact at all can be found.
+std::optional<std::string> all_contacts_off(const mjModel& m) {
+  if ((m.opt.disableflags & mjDSBL_CONTACT) != 0)
+    return "contacts are switched off: flag contact = disable";
+  if ((m.opt.disableflags & mjDSBL_CONSTRAINT) != 0)
+    return "contacts are switched off: flag constraint = disable";
+  if ((m.opt.enableflags & mjENBL_OVERRIDE) != 0 && m.opt.o_margin < 0.0)
+    return fmt::format("contacts are switched off: option o_margin = {:g} with flag override",
+                       m.opt.o_margin);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> switched_off(const mjModel& model, const RobotBodies& robots) {
+  std::vector<std::string> lines;
+  if (robots.empty()) return lines;
+  for (const Flag& flag : kFlags) {
+    if ((model.opt.disableflags & flag.bit) != 0 && flag.matters(model))
+      lines.push_back(fmt::format("flag {} = disable: switches off {}", flag.name, flag.what));
+  }
+  for (int i = 0; i < model.nu; ++i) {
+    constexpr int kGroups = 31;
+    const int group = model.actuator_group[i];
+    if (group < 0 || group >= kGroups || (model.opt.disableactuator >> group & 1) == 0) continue;
+    lines.push_back(fmt::format("actuatorgroupdisable = {}: switches off {}", group,
+                                object_name(model, mjOBJ_ACTUATOR, i)));
+    break;
+  }
+  return lines;
+}
+
+std::optional<std::string> contacts_switched_off(const mjModel& model, const RobotBodies& robots,
+                                                 int geom) {
+  if (auto all = all_contacts_off(model)) return all;
+  if (robots.base_of_geom(geom) != 0) return std::nullopt;
+  for (int own = 0; own < static_cast<int>(model.ngeom); ++own)
+    if (robots.base_of_geom(own) != 0 && can_touch(model, own, geom)) return std::nullopt;
+  return fmt::format(
+      "the geom '{}' cannot touch a robot: contype and conaffinity, or an exclude, forbid it",
+      object_name(model, mjOBJ_GEOM, geom));
+}
+
+std::optional<std::string> contacts_switched_off(const mjModel& model, const RobotBodies& robots) {
+  if (auto all = all_contacts_off(model)) return all;
+  bool has_surroundings = false;
+  for (int geom = 0; geom < static_cast<int>(model.ngeom); ++geom) {
+    if (robots.base_of_geom(geom) != 0) continue;
+    if (!contacts_switched_off(model, robots, geom)) return std::nullopt;
+    has_surroundings = has_surroundings || is_collidable(model, geom);
+  }
+  for (int own = 0; own < static_cast<int>(model.ngeom); ++own) {
+    if (robots.base_of_geom(own) != 0 && is_collidable(model, own)) {
+      if (!has_surroundings) return std::nullopt;  // there is nothing but what is only seen
+      return "no geom of the scene can touch a robot: contype and conaffinity, or excludes, "
+             "forbid it";
+    }
+  }
+  return "the geoms of robots cannot touch anything: their contype and conaffinity are 0";
+}
+
+void require_sensors(const mjModel& model, std::span<const SceneRobot> robots,
+                     const std::string& scene_name) {
+  if (robots.empty() || (model.opt.disableflags & mjDSBL_SENSOR) == 0) return;
+  throw ModelError(
+      fmt::format("{}: flag sensor = disable: must be enable: status and errors of the controller "
+                  "{} are read from sensors",
+                  scene_name, robots.front().controller));
+}
+
+}  // namespace tendril::simulation

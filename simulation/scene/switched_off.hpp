@@ -1,0 +1,34 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulation/scene/robot_bodies.hpp"
+#include "simulation/scene/scene_robot.hpp"
+
+namespace tendril::simulation {
+
+/// Returns what of the physics that a verdict rests on the scene has switched off, a line each:
+/// flags of constraints, springs, dampers, actuators, limits, friction and equalities, as far as
+/// the model has any, and groups of robots' actuators. Gravity is a property of the scene.
+[[nodiscard]] std::vector<std::string> switched_off(const mjModel& model,
+                                                    const RobotBodies& robots);
+
+/// Returns why robots cannot touch their surroundings although these have geoms; nothing if they
+/// can or if there is nothing to touch.
+[[nodiscard]] std::optional<std::string> contacts_switched_off(const mjModel& model,
+                                                               const RobotBodies& robots);
+/// Returns why this geom cannot touch a robot; nothing if it can.
+[[nodiscard]] std::optional<std::string> contacts_switched_off(const mjModel& model,
+                                                               const RobotBodies& robots, int geom);
+
+/// Throws ModelError if the sensors are switched off in a scene with controlled robots: status and
+/// errors of controllers are read from them.
+void require_sensors(const mjModel& model, std::span<const SceneRobot> robots,
+                     const std::string& scene_name);
+
+}  // namespace tendril::simulation
