@@ -110,7 +110,8 @@ class Verdict(unittest.TestCase):
             folder = self.folder / f"of_mine_{name}"
             folder.mkdir()
             (folder / name).write_text("mine")
-            done = self.run_program("--out", str(folder), "--no-report")
+            command = [PROGRAM, "run", "e.toml", "--out", folder.name, "--no-report"]
+            done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120)
             self.assertEqual(done.returncode, 4)
             self.assertIn(f"{name}: is no result of an earlier run", done.stderr)
             self.assertEqual((folder / name).read_text(), "mine")
