@@ -98,6 +98,15 @@ function(tendril_library name)
   endif()
 endfunction()
 
+# tendril_files(<variable> PATTERN ... [EXCEPT FILE ...])
+# The files of this folder that match, so that one more needs no line; a build looks for new ones.
+function(tendril_files variable)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_UNPARSED_ARGUMENTS})
+  list(REMOVE_ITEM files ${ARG_EXCEPT})
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
+
 # tendril_tier(<unit|integration|scene|slow> [SERIAL] [LABELS ...] TESTS ...)
 # Puts tests into a tier, which is a label of ctest, and limits their time (docs/testing.md): `scripts/test` runs all
 # but the slow ones. The limits end what hangs; they are far above what a test takes, also on a busy machine.

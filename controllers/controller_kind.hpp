@@ -1,17 +1,15 @@
 #pragma once
 
+#include <any>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <variant>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
-#include "controllers/interface/mobile_controller.hpp"
-#include "controllers/interface/snake_controller.hpp"
+#include "controllers/interface/controller.hpp"
+#include "controllers/interface/settings.hpp"
 
 namespace tendril {
 
@@ -19,19 +17,30 @@ namespace tendril {
 template <class Context>
 using Make = std::function<std::unique_ptr<typename Context::Interface>(const Context&)>;
 
-/// The contexts of all kinds of robots that have controllers.
-template <class... Context>
-struct ContextList {
-  using AnyMake = std::variant<Make<Context>...>;
-  /// Calls `use` with `std::type_identity<Context>` of each.
-  template <class Use>
-  static void for_each(const Use& use) {
-    (use(std::type_identity<Context>()), ...);
+/// A `Make` for robots of one kind or another.
+class AnyMake {
+ public:
+  template <class Context>
+  AnyMake(Make<Context> make)  // NOLINT: one of its values
+      : make_(std::move(make)),
+        settings_(Context::Interface::kCommonSettings),
+        quantities_(Context::Interface::kCommonQuantities) {}
+
+  /// Null: it makes controllers from another context.
+  template <class Context>
+  [[nodiscard]] const Make<Context>* of() const noexcept {
+    return std::any_cast<Make<Context>>(&make_);
   }
+  /// Settings of every controller of the interface, in addition to its own.
+  [[nodiscard]] std::span<const SettingInfo> common_settings() const noexcept { return settings_; }
+  /// Quantities reported by every such controller: status, target, command, measured, ...
+  [[nodiscard]] std::span<const Quantity> common_quantities() const noexcept { return quantities_; }
+
+ private:
+  std::any make_;
+  std::span<const SettingInfo> settings_;
+  std::span<const Quantity> quantities_;
 };
-/// The last two: an arm of joints on a platform; a platform that carries a continuum arm, which has
-/// a controller of its own.
-using Contexts = ContextList<ArmContext, SnakeContext, MobileContext, PlatformContext>;
 
 /// A kind of controller: its name, its settings, its reported quantities, and a factory. The plugin
 /// registers it under its name; documentation, sensors and checks are derived from its tables.
@@ -40,7 +49,7 @@ struct ControllerKind {
   std::string meaning;                    ///< one line
   std::span<const SettingInfo> settings;  ///< its own; must live as long as the kind
   std::span<const Quantity> quantities;   ///< reported; must live as long as the kind
-  Contexts::AnyMake make;
+  AnyMake make;
   /// Unused controllers may be reused for another instance of the same configuration: they carry no
   /// state between calls of `update`.
   bool reusable = false;
@@ -62,10 +71,6 @@ template <class C>
           false};
 }
 
-/// Settings of every controller of the kind's robots, in addition to its own.
-[[nodiscard]] std::span<const SettingInfo> common_settings(const ControllerKind& kind);
-/// Quantities reported for every such robot: status, target, command, measured, ...
-[[nodiscard]] std::span<const Quantity> common_quantities(const ControllerKind& kind);
 /// What kinds from outside report of their tip, beside what is measured of it; none for kinds of
 /// the library.
 [[nodiscard]] std::span<const Quantity> claimed_quantities(const ControllerKind& kind);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controllers/arm/arm_mechanics.hpp"
+#include "controllers/interface/arm_controller.hpp"
 #include "plugin/arm_contacts.hpp"
 #include "plugin/model_scene.hpp"
 #include "plugin/robot_binding.hpp"
@@ -17,7 +18,10 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
              std::unique_ptr<ArmController> controller, ModelScene& scene);
 
+  using Description = ContinuumDescription;
   using Interface = ArmController;
+  [[nodiscard]] static std::unique_ptr<ArmController> make_controller(
+      const InstanceContext& context, const ContinuumDescription& description, SceneQuery& scene);
   [[nodiscard]] static RobotSizes sizes(const ContinuumDescription& arm) {
     return {arm.kinematics().coordinate_count(), tendon_count(arm)};
   }

@@ -1,100 +1,56 @@
 #include "plugin/bind_robot.hpp"
 
-#include "plugin/arm_binding.hpp"
-#include "plugin/joint_binding.hpp"
-#include "plugin/robot_controllers.hpp"
+#include <algorithm>
+#include <array>
+
 #include "tendril/model_error.hpp"
 
 namespace tendril {
+
+// Of the kinds of robots, each in the file of its binding.
+const RobotBinder& arm_binder() noexcept;
+const RobotBinder& snake_binder() noexcept;
+const RobotBinder& mobile_binder() noexcept;
+
 namespace {
 
-[[noreturn]] void refuse_kind(const InstanceContext& context) {
+constexpr std::array kBinders{&arm_binder, &snake_binder, &mobile_binder};
+static_assert(kBinders.size() == std::variant_size_v<RobotDescription>);
+
+const RobotBinder& binder_of(const RobotDescription& robot) {
+  return (*std::ranges::find_if(kBinders, [&](auto* binder) { return binder().binds(robot); }))();
+}
+
+}  // namespace
+
+std::unique_ptr<Controller> make_controller(const InstanceContext& context, SceneQuery& scene) {
+  if (auto controller = binder_of(context.robot).make_controller(context, scene)) return controller;
   const std::string_view kind =
       std::visit([](const auto& d) { return kind_name(ModelDescription(d)); }, context.robot);
   throw ModelError("robot: kind = " + std::string(kind) + ": must be a kind of robot that " +
                    context.kind.name + " controls");
 }
 
-/// The binding of a kind of robot.
-template <class Description>
-struct BindingTo;
-template <>
-struct BindingTo<ContinuumDescription> {
-  using Type = ArmBinding;
-};
-template <>
-struct BindingTo<SnakeDescription> {
-  using Type = SnakeBinding;
-};
-template <>
-struct BindingTo<MobileDescription> {
-  using Type = MobileBinding;
-};
-
-/// Calls `use` with the description of a robot and, as an empty value, the type of its binding.
-template <class Use>
-auto visit_robot(const RobotDescription& robot, const Use& use) {
-  return std::visit(
-      [&]<class D>(const D& description) {
-        return use(description, std::type_identity<typename BindingTo<D>::Type>());
-      },
-      robot);
-}
-
-}  // namespace
-
-std::unique_ptr<Controller> make_controller(const InstanceContext& context, SceneQuery& scene) {
-  return std::visit(
-      [&](const auto& robot, const auto& make) -> std::unique_ptr<Controller> {
-        if constexpr (requires { make_controller(context, robot, make, scene); })
-          return make_controller(context, robot, make, scene);
-        else
-          refuse_kind(context);
-      },
-      context.robot, context.kind.make);
-}
-
 std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
                                          std::unique_ptr<Controller> controller,
                                          ModelScene& scene) {
-  return visit_robot(
-      context.robot,
-      [&]<class Binding>(const auto& robot,
-                         std::type_identity<Binding>) -> std::unique_ptr<RobotBinding> {
-        // make_controller has made it for a robot of this kind.
-        using Interface = typename Binding::Interface;
-        return std::make_unique<Binding>(
-            context, robot,
-            std::unique_ptr<Interface>(static_cast<Interface*>(controller.release())), scene);
-      });
+  return binder_of(context.robot).bind(context, std::move(controller), scene);
 }
 
 int coordinate_count(const RobotDescription& robot) {
-  return visit_robot(robot, []<class Binding>(const auto& d, std::type_identity<Binding>) {
-    return Binding::coordinate_count(d);
-  });
+  return binder_of(robot).coordinate_count(robot);
 }
 
 int own_memory_size(const RobotDescription& robot, const Controller& controller) {
-  return visit_robot(robot, [&]<class Binding>(const auto& d, std::type_identity<Binding>) {
-    using Interface = typename Binding::Interface;
-    return Binding::memory_size(d, static_cast<const Interface&>(controller));
-  });
+  return binder_of(robot).own_memory_size(robot, controller);
 }
 
 int fault_memory_size(const InstanceContext& context) {
-  return visit_robot(context.robot, [&]<class Binding>(const auto& d, std::type_identity<Binding>) {
-    using Measurement = typename Binding::Interface::Measurement;
-    const MeasurementFaults faults = measurement_faults(context, Measurement(Binding::sizes(d)));
-    return faults.empty() ? 0 : faults.layout().size();
-  });
+  return binder_of(context.robot).fault_memory_size(context);
 }
 
 bool measures(const RobotDescription& robot, FaultChannel channel) {
-  return visit_robot(robot, [&]<class Binding>(const auto& d, std::type_identity<Binding>) {
-    using Measurement = typename Binding::Interface::Measurement;
-    return has_channel(Measurement(Binding::sizes(d)), channel);
-  });
+  return binder_of(robot).measures(robot, channel);
 }
 
 }  // namespace tendril

@@ -205,7 +205,7 @@ void register_controller_kind(const ControllerKind& kind) {
   const ControllerKind& kept = kinds().add(kind);
 
   std::vector<std::string> attributes;
-  for (const SettingInfo& setting : joined({kept.settings, common_settings(kept)}))
+  for (const SettingInfo& setting : joined({kept.settings, kept.make.common_settings()}))
     attributes.emplace_back(setting.name);
   for (const Quantity& quantity : all_quantities(kept)) attributes.push_back(report_text(quantity));
   if (!kept.source.empty()) attributes.push_back(std::string(kSource) + kept.source);

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "controllers/controller_kind.hpp"
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/mobile_controller.hpp"
+#include "controllers/interface/snake_controller.hpp"
 
 namespace tendril {
 

@@ -16,7 +16,7 @@ namespace {
 
 /// All settings of a kind: its own and those of its robots.
 std::vector<SettingInfo> all_settings(const ControllerKind& kind) {
-  return joined({kind.settings, common_settings(kind)});
+  return joined({kind.settings, kind.make.common_settings()});
 }
 
 Settings::Texts config_texts(const mjModel* m, int instance, std::span<const SettingInfo> rows) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controllers/arm/servo.hpp"
+#include "controllers/interface/controller.hpp"
 #include "controllers/interface/measurement_faults.hpp"
 #include "controllers/watch/following_watch.hpp"
 #include "plugin/instance_context.hpp"

@@ -25,11 +25,12 @@ template <class Use>
 void visit_kinematics(const std::filesystem::path& file, const Use& use) {
   std::visit(
       [&]<class D>(const D& description) {
-        if constexpr (std::is_same_v<D, SnakeDescription>) {
-          throw ModelError(file.string() +
-                           ": is a snake: tendril ik and fk take continuum and mobile robots");
-        } else {
+        if constexpr (std::is_same_v<D, ContinuumDescription> ||
+                      std::is_same_v<D, MobileDescription>) {
           use(description);
+        } else {
+          throw ModelError(file.string() + ": is " + D::kWhat +
+                           ": tendril ik and fk take continuum and mobile robots");
         }
       },
       load_robot(file));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/interface/common_rows.hpp"
 #include "controllers/interface/controller.hpp"
 #include "controllers/interface/fields.hpp"
 #include "controllers/interface/scene_query.hpp"
@@ -261,6 +262,21 @@ class ArmController : public Controller {
   using Context = ArmContext;
   using Measurement = ArmMeasurement;
   using Command = ArmCommand;
+
+  /// Of all its controllers: settings, and quantities that are reported.
+  static constexpr SettingInfo kCommonSettings[] = {common::kRobot,
+                                                    common::kGravityCompensation,
+                                                    common::kVelocityFeedForward,
+                                                    common::following_tolerance("0.05"),
+                                                    common::kFollowingTime,
+                                                    common::kMeasurementFaults};
+  static constexpr Quantity kCommonQuantities[] = {
+      quantity::kStatus,
+      common::kTarget,
+      {"command", "rad, m", "commanded coordinates u, v (and s) of each section", kPerCoordinate},
+      {"measured", "rad, m", "the same, as the controller sees it", kPerCoordinate},
+      common::kMeasuredTip,
+      common::kFollowingError};
 
   /// One step. On entry `command` and `report` have default values and the right size, and
   /// `next_memory` is a copy of `memory`.

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "controllers/interface/common_rows.hpp"
 #include "controllers/interface/controller.hpp"
 #include "controllers/interface/fields.hpp"
 #include "controllers/interface/scene_query.hpp"
@@ -164,6 +165,31 @@ class MobileController : public Controller {
   using Context = MobileContext;
   using Measurement = MobileMeasurement;
   using Command = MobileCommand;
+
+  /// Of all its controllers: settings, and quantities that are reported.
+  static constexpr SettingInfo kCommonSettings[] = {
+      common::kRobot,
+      setting::text("arm", "",
+                    "text of the robot file of a continuum arm on the platform; written by the "
+                    "decoder"),
+      common::kGravityCompensation,
+      common::kVelocityFeedForward,
+      setting::number(
+          "limit_margin", "rad", "0.002", {0.0, 0.5},
+          "the controller uses joint ranges that are smaller by this at either end, so that "
+          "the servos' overshoot stays within the robot's"),
+      common::following_tolerance("0.05"),
+      common::kFollowingTime,
+      common::kMeasurementFaults};
+  static constexpr Quantity kCommonQuantities[] = {
+      quantity::kStatus,
+      {"command", "m, rad", "commanded x, y, heading of the platform and joint angles",
+       kPerCoordinate},
+      {"measured", "m, rad", "the same, as the controller sees it", kPerCoordinate},
+      common::kMeasuredTip,
+      common::kJointMargin,
+      {"speed_utilization", "", "largest ratio of a measured speed to its limit"},
+      common::kFollowingError};
 
   /// One step. On entry `command` and `report` have default values and the right size, and
   /// `next_memory` is a copy of `memory`.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/interface/common_rows.hpp"
 #include "controllers/interface/controller.hpp"
 #include "controllers/interface/fields.hpp"
 #include "controllers/interface/scene_query.hpp"
@@ -129,6 +130,20 @@ class SnakeController : public Controller {
   using Context = SnakeContext;
   using Measurement = SnakeMeasurement;
   using Command = SnakeCommand;
+
+  /// Of all its controllers: settings, and quantities that are reported.
+  static constexpr SettingInfo kCommonSettings[] = {
+      common::kRobot, common::following_tolerance("0.3"), common::kFollowingTime,
+      common::kMeasurementFaults};
+  static constexpr Quantity kCommonQuantities[] = {
+      quantity::kStatus,
+      {"target", "m", "desired position now, world", 3},
+      {"command", "rad", "commanded joint angles", kPerCoordinate},
+      {"measured", "rad", "the same, as the controller sees it", kPerCoordinate},
+      common::kMeasuredTip,
+      common::kJointMargin,
+      {"upright", "", "mean over the links of the cosine between their z axes and the world's"},
+      common::kFollowingError};
 
   /// One step. On entry `command` and `report` have default values, and `next_memory` is a copy of
   /// `memory`.

@@ -17,17 +17,7 @@ class FollowingWatch {
  public:
   static constexpr double kLengthScale = 0.05;  ///< [m]
 
-  /// Rows for the controllers' tables. The tolerance has a default for each kind of robot: in this
-  /// project's scenes the smallest error within a second is at most 0.03 rad, 0.045 rad for soft
-  /// rods. Gaits are not compensated for lag: joints of snakes are up to 0.24 rad behind.
-  static constexpr SettingInfo tolerance(const char* default_value) {
-    return setting::number("following_tolerance", "rad", default_value, kPositive,
-                           "largest `following_error` of a robot that follows its commands");
-  }
-  static constexpr SettingInfo kTime =
-      setting::number("following_time", "s", "1", kNotNegative,
-                      "status 8 when `following_error` has been larger for longer than this");
-
+  /// The settings are rows of common_rows.hpp.
   explicit FollowingWatch(const Settings& settings)
       : tolerance_(settings.number("following_tolerance")),
         time_(settings.number("following_time")) {}

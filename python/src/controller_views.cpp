@@ -105,23 +105,11 @@ void bind_report(nb::module_& module) {
            [](R& self, const std::string& name, double value) { self.own(name) = value; });
 }
 
-/// Name of the class of the robot in a context.
-constexpr const char* robot_class(const ArmContext* /*of*/) {
-  return "tendril._core.ContinuumRobot";
-}
-constexpr const char* robot_class(const SnakeContext* /*of*/) { return "tendril._core.Snake"; }
-constexpr const char* robot_class(const MobileContext* /*of*/) {
-  return "tendril._core.MobileRobot";
-}
-constexpr const char* robot_class(const PlatformContext* /*of*/) {
-  return "tendril._core.MobileArm";
-}
-
-template <class Context>
+template <class Robot>
 void bind_context(nb::module_& module) {
+  using Context = typename Robot::Context;
   using C = PyContext<Context>;
-  const Context* const of = nullptr;
-  const std::string robot = std::string("def robot(self) -> ") + robot_class(of);
+  const std::string robot = std::string("def robot(self) -> tendril._core.") + Robot::kName;
   nb::class_<C> type(module, Context::kName, Context::kMeaning);
   type.def_prop_ro(
           "robot", [](const C& self) -> nb::object { return self.robot; }, nb::sig(robot.c_str()))
@@ -169,9 +157,9 @@ void bind_controller_views(nb::module_& module) {
   bind_values<MeasuredContact>(module);
   bind_values<BodySpring>(module);
   bind_speed_limits(module);
-  Contexts::for_each([&]<class Context>(std::type_identity<Context>) {
-    bind_interface<typename Context::Interface>(module);
-    bind_context<Context>(module);
+  for_each_robot([&]<class Robot>(std::type_identity<Robot>) {
+    bind_interface<typename Robot::Context::Interface>(module);
+    bind_context<Robot>(module);
   });
   bind_report(module);
 }

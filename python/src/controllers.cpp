@@ -207,20 +207,7 @@ nb::dict settings_of(const PythonKind& kind, const Settings& settings) {
   return values;
 }
 
-// ---- robots and contexts
-
-PyContinuumRobot arm_of(std::string_view name, const ContinuumRobot& robot) {
-  PyContinuumRobot arm{std::string(name), {}, robot};
-  const auto weights = [](std::span<const double> w) {
-    return w.size() < 2 ? std::vector<double>() : std::vector<double>(w.begin(), w.end());
-  };
-  for (int i = 0; i < robot.section_count(); ++i) {
-    const Section& s = robot.section(i);
-    arm.sections.push_back({s.length(), s.variable_length(), s.bend_angle_limit(),
-                            weights(s.length_weights()), weights(s.angle_weights())});
-  }
-  return arm;
-}
+// ---- contexts
 
 /// Asks the scene for what `tendril.controller` lets a class have of it: its target, and obstacles.
 std::optional<MeasuredObstacles> ask_scene(const PythonKind& kind, const Settings& settings,
@@ -236,27 +223,10 @@ std::optional<MeasuredObstacles> ask_scene(const PythonKind& kind, const Setting
 
 using MaybeObstacles = std::optional<MeasuredObstacles>;
 
-nb::object robot_of(const ArmContext& from) { return nb::cast(arm_of(from.name, from.robot)); }
-nb::object robot_of(const SnakeContext& from) {
-  return nb::cast(
-      PySnake{std::string(from.name),
-              SnakeChain({.link_lengths = {from.link_lengths.begin() + 1, from.link_lengths.end()},
-                          .joint_limit = from.joint_limit,
-                          .rear_length = from.link_lengths.front()})});
-}
-nb::object robot_of(const MobileContext& from) {
-  return nb::cast(
-      PyMobileRobot{std::string(from.name), from.robot, {from.start.begin(), from.start.end()}});
-}
-nb::object robot_of(const PlatformContext& from) {
-  return nb::cast(
-      PyMobileArm{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB});
-}
-
 template <class Context>
 nb::object context_of(const PythonKind& kind, const Context& from, const MaybeObstacles& measured) {
   auto context = std::make_unique<PyContext<Context>>(from);
-  context->robot = robot_of(from);
+  context->robot = nb::cast(python_robot(from));
   context->settings = settings_of(kind, from.settings);
   if (measured) {
     context->obstacles = measured->obstacles;
@@ -470,10 +440,11 @@ class PythonController final : public Base {
 };
 
 /// Makes instances of the class in Python for robots of its kind.
-Contexts::AnyMake maker_of(const PythonKind& kind) {
-  std::optional<Contexts::AnyMake> make;
+AnyMake maker_of(const PythonKind& kind) {
+  std::optional<AnyMake> make;
   std::string kinds;
-  Contexts::for_each([&]<class Context>(std::type_identity<Context>) {
+  for_each_robot([&]<class Robot>(std::type_identity<Robot>) {
+    using Context = typename Robot::Context;
     kinds += (kinds.empty() ? "" : ", ") + std::string(Context::kKind);
     if (kind.robot != Context::kKind) return;
     make = Make<Context>([&kind](const Context& context) {
@@ -486,18 +457,16 @@ Contexts::AnyMake maker_of(const PythonKind& kind) {
 }
 
 ControllerKind controller_kind_of(const PythonKind& kind) {
-  ControllerKind made;
-  made.name = kind.name;
-  made.meaning = "in Python";
-  made.settings = kind.settings;
-  made.quantities = kind.quantities;
-  made.source = kind.source;
-  made.make = maker_of(kind);
-  return made;
+  return {.name = kind.name,
+          .meaning = "in Python",
+          .settings = kind.settings,
+          .quantities = kind.quantities,
+          .make = maker_of(kind),
+          .source = kind.source};
 }
 
 void refuse_names_of_every_controller(const PythonKind& kind, const ControllerKind& made) {
-  for (const SettingInfo& common : common_settings(made))
+  for (const SettingInfo& common : made.make.common_settings())
     for (const SettingInfo& own : kind.settings)
       if (std::string_view(common.name) == own.name)
         throw ModelError(kind.name + ": settings: " + own.name +

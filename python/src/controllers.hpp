@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
-#include "controllers/interface/mobile_controller.hpp"
-#include "controllers/interface/snake_controller.hpp"
+#include "controllers/interface/controller.hpp"
 #include "python/src/views.hpp"
 
 namespace tendril::python {

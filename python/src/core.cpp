@@ -11,9 +11,7 @@ NB_MODULE(_core, module) {
   error.doc() =
       "Input that cannot be: one line, `file: field: value: what is allowed`, the same as the "
       "program's.";
-  bind_continuum(module);
-  bind_snake(module);
-  bind_mobile(module);
+  for_each_robot([&]<class Robot>(std::type_identity<Robot>) { Robot::bind(module); });
   bind_load_robot(module);
   bind_solver(module);
   bind_plan(module);

@@ -1,9 +1,9 @@
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/typing.h>
 
 #include <filesystem>
 #include <string>
-#include <type_traits>
 #include <variant>
 
 #include "python/src/robots.hpp"
@@ -13,30 +13,12 @@
 namespace tendril::python {
 namespace {
 
-PyContinuumRobot arm_of(const ContinuumDescription& d) {
-  return {d.name, d.sections, d.kinematics()};
-}
-
-struct ToPython {
-  nb::object operator()(const ContinuumDescription& d) const { return nb::cast(arm_of(d)); }
-  nb::object operator()(const SnakeDescription& d) const {
-    return nb::cast(PySnake{d.name, d.kinematics()});
-  }
-  nb::object operator()(const MobileDescription& d) const {
-    if (d.mounted) return nb::cast(PyMobileArm{d.name, arm_of(d.mounted->robot), d.mounted->X_PB});
-    const MobileStart start = d.start_pose();
-    std::vector<double> state{start.base.x, start.base.y, start.base.heading};
-    state.insert(state.end(), start.joints.begin(), start.joints.end());
-    return nb::cast(PyMobileRobot{d.name, d.kinematics(), std::move(state)});
-  }
-};
-
 nb::object load(const std::filesystem::path& file) {
   const RobotDescription description = [&] {
     const nb::gil_scoped_release unlocked;
     return tendril::load_robot(file);
   }();
-  return std::visit(ToPython{}, description);
+  return std::visit([](const auto& d) { return nb::cast(python_robot(d)); }, description);
 }
 
 nb::object load_as(const std::filesystem::path& file, nb::handle kind) {

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from tendril._core import ModelError
 from tendril._sim import register_controller
@@ -24,7 +24,7 @@ registered: set[str] = set()
 def controller(
     name: str,
     *,
-    kind: Literal["continuum", "snake", "mobile", "platform"],
+    kind: str,
     settings: Mapping[str, Setting] | None = None,
     quantities: Mapping[str, tuple[str, str]] | None = None,
     target: str | None = "target",

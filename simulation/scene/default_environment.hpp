@@ -6,8 +6,8 @@
 
 namespace tendril::simulation {
 
-/// Adds what a lone robot at the world's origin needs: the target that its controller names, where
-/// it can be reached, and a floor for a free snake and a mobile robot. Adds nothing to a tube.
+/// Adds the surroundings of a lone robot at the world's origin: the target that its controller
+/// names, and a floor. Adds nothing to a tube.
 void add_default_environment(mjSpec& spec, const ModelDescription& model);
 
 }  // namespace tendril::simulation

@@ -56,7 +56,8 @@ class PlausibilityWarnings {
     if (robot.mounted) (*this)(robot.mounted->robot);
   }
 
-  void operator()(const TubeDescription& /*tube*/) {}
+  template <class Other>
+  void operator()(const Other& /*model*/) {}
 
   std::vector<std::string> lines;
 

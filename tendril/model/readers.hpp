@@ -6,11 +6,8 @@
 #include <span>
 #include <string>
 
-#include "tendril/model/continuum/description.hpp"
-#include "tendril/model/mobile/description.hpp"
-#include "tendril/model/snake/description.hpp"
+#include "tendril/model/controller_config.hpp"
 #include "tendril/model/toml_fields.hpp"
-#include "tendril/model/tube/description.hpp"
 
 namespace tendril {
 
@@ -23,12 +20,6 @@ struct FileContents {
   /// What the text includes that is not of the file itself, for the robots that it names.
   std::span<const Override> overrides = {};
 };
-
-// All of them throw ModelError `file:line: object: key = value: must be ...`.
-[[nodiscard]] ContinuumDescription read_continuum(const FileContents& file);
-[[nodiscard]] SnakeDescription read_snake(const FileContents& file);
-[[nodiscard]] MobileDescription read_mobile(const FileContents& file);
-[[nodiscard]] TubeDescription read_tube(const FileContents& file);
 
 /// The [controller] table, an empty one when there is none.
 [[nodiscard]] ControllerConfig read_controller(const FileContents& file);

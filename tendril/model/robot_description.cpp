@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -62,25 +63,13 @@ struct Kind {
   std::string_view what;
   ModelDescription (*read)(const FileContents& file);
 };
-template <class D>
-constexpr Kind kKind{};
-template <>
-constexpr Kind kKind<ContinuumDescription>{
-    "continuum", "a continuum robot",
-    [](const FileContents& f) -> ModelDescription { return read_continuum(f); }};
-template <>
-constexpr Kind kKind<SnakeDescription>{
-    "snake", "a snake", [](const FileContents& f) -> ModelDescription { return read_snake(f); }};
-template <>
-constexpr Kind kKind<MobileDescription>{
-    "mobile", "a mobile robot",
-    [](const FileContents& f) -> ModelDescription { return read_mobile(f); }};
-template <>
-constexpr Kind kKind<TubeDescription>{
-    "tube", "a tube", [](const FileContents& f) -> ModelDescription { return read_tube(f); }};
-
-constexpr Kind kKinds[] = {kKind<ContinuumDescription>, kKind<SnakeDescription>,
-                           kKind<MobileDescription>, kKind<TubeDescription>};
+template <class... D>
+constexpr std::array<Kind, sizeof...(D)> kinds_of(std::type_identity<std::variant<D...>>) {
+  return {Kind{D::kKind, D::kWhat,
+               [](const FileContents& file) -> ModelDescription { return D::read(file); }}...};
+}
+constexpr auto kKinds = kinds_of(std::type_identity<ModelDescription>());
+constexpr std::span kRobotKinds = std::span(kKinds).first<std::variant_size_v<RobotDescription>>();
 
 /// Reads a file that must be of one of these kinds.
 ModelDescription read_model(const FileContents& file, std::span<const Kind> allowed) {
@@ -163,10 +152,22 @@ ModelDescription load_model(const std::filesystem::path& file,
   return parse_model(read_text_file(file), file.string(), overrides);
 }
 
+ModelDescription parse_kind(std::string_view kind, std::string_view toml,
+                            const std::string& file_name, std::span<const Override> overrides,
+                            const FileReader& read) {
+  const auto found =
+      std::ranges::find_if(kKinds, [&](const Kind& one) { return one.name == kind; });
+  return parse(toml, file_name, overrides, read, {found, 1});
+}
+
+ModelDescription load_kind(std::string_view kind, const std::filesystem::path& file,
+                           std::span<const Override> overrides) {
+  return parse_kind(kind, read_text_file(file), file.string(), overrides);
+}
+
 RobotDescription parse_robot(std::string_view toml, const std::string& file_name,
                              std::span<const Override> overrides, const FileReader& read) {
-  return *as_robot(
-      parse(toml, file_name, overrides, read, std::span<const Kind>(kKinds).first<3>()));
+  return *as_robot(parse(toml, file_name, overrides, read, kRobotKinds));
 }
 
 RobotDescription load_robot(const std::filesystem::path& file,
@@ -183,29 +184,8 @@ std::string without_controller_settings(const std::string& toml,
   return written(table);
 }
 
-template <class D>
-D parse_as(std::string_view toml, const std::string& file_name, std::span<const Override> overrides,
-           const FileReader& read) {
-  return std::get<D>(parse(toml, file_name, overrides, read, {&kKind<D>, 1}));
-}
-
-template <class D>
-D load_as(const std::filesystem::path& file, std::span<const Override> overrides) {
-  return parse_as<D>(read_text_file(file), file.string(), overrides);
-}
-
-#define TENDRIL_INSTANTIATE(D)                                                            \
-  template D parse_as<D>(std::string_view, const std::string&, std::span<const Override>, \
-                         const FileReader&);                                              \
-  template D load_as<D>(const std::filesystem::path&, std::span<const Override>);
-TENDRIL_INSTANTIATE(ContinuumDescription)
-TENDRIL_INSTANTIATE(SnakeDescription)
-TENDRIL_INSTANTIATE(MobileDescription)
-TENDRIL_INSTANTIATE(TubeDescription)
-#undef TENDRIL_INSTANTIATE
-
 std::string_view kind_name(const ModelDescription& model) {
-  return std::visit([]<class D>(const D&) { return kKind<D>.name; }, model);
+  return std::visit([]<class D>(const D&) { return std::string_view(D::kKind); }, model);
 }
 
 const ControllerConfig& controller_of(const RobotDescription& robot) {

@@ -17,12 +17,18 @@
 
 namespace tendril {
 
-/// Content of a robot file, by its `kind`.
-using RobotDescription = std::variant<ContinuumDescription, SnakeDescription, MobileDescription>;
+template <RobotKind... Kinds>
+struct RobotKindList {
+  using Robot = std::variant<Kinds...>;
+  using Model = std::variant<Kinds..., TubeDescription>;
+};
+using RobotKinds = RobotKindList<ContinuumDescription, SnakeDescription, MobileDescription>;
 
-/// Content of a TOML model file: a robot or a tube.
-using ModelDescription =
-    std::variant<ContinuumDescription, SnakeDescription, MobileDescription, TubeDescription>;
+/// What a robot file describes, by its `kind`.
+using RobotDescription = RobotKinds::Robot;
+
+/// What a TOML model file describes: a robot or a tube.
+using ModelDescription = RobotKinds::Model;
 
 /// Gives the text of a file by the name that another file has for it. Throws ModelError.
 using FileReader = std::function<std::string(const std::string& name)>;
@@ -47,21 +53,30 @@ using FileReader = std::function<std::string(const std::string& name)>;
 [[nodiscard]] ModelDescription load_model(const std::filesystem::path& file,
                                           std::span<const Override> overrides = {});
 
+/// The same for one kind; the others are refused by name.
+[[nodiscard]] ModelDescription parse_kind(std::string_view kind, std::string_view toml,
+                                          const std::string& file_name,
+                                          std::span<const Override> overrides = {},
+                                          const FileReader& read = {});
+[[nodiscard]] ModelDescription load_kind(std::string_view kind, const std::filesystem::path& file,
+                                         std::span<const Override> overrides = {});
+template <class D>
+[[nodiscard]] D parse_as(std::string_view toml, const std::string& file_name,
+                         std::span<const Override> overrides = {}, const FileReader& read = {}) {
+  return std::get<D>(parse_kind(D::kKind, toml, file_name, overrides, read));
+}
+template <class D>
+[[nodiscard]] D load_as(const std::filesystem::path& file,
+                        std::span<const Override> overrides = {}) {
+  return std::get<D>(load_kind(D::kKind, file, overrides));
+}
+
 /// The same for a robot; a tube is refused.
 [[nodiscard]] RobotDescription parse_robot(std::string_view toml, const std::string& file_name,
                                            std::span<const Override> overrides = {},
                                            const FileReader& read = {});
 [[nodiscard]] RobotDescription load_robot(const std::filesystem::path& file,
                                           std::span<const Override> overrides = {});
-
-/// The same for one kind, D = ContinuumDescription, SnakeDescription, MobileDescription or
-/// TubeDescription; the others are refused by name.
-template <class D>
-[[nodiscard]] D parse_as(std::string_view toml, const std::string& file_name,
-                         std::span<const Override> overrides = {}, const FileReader& read = {});
-template <class D>
-[[nodiscard]] D load_as(const std::filesystem::path& file,
-                        std::span<const Override> overrides = {});
 
 /// "continuum", "snake", "mobile" or "tube".
 [[nodiscard]] std::string_view kind_name(const ModelDescription& model);

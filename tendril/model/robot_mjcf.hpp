@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,9 +12,8 @@
 
 namespace tendril {
 
-/// The MJCF document that a description stands for; by its kind `continuum_mjcf`, `snake_mjcf`,
-/// `mobile_mjcf` or `tube_mjcf`. Complete: it loads alone and attaches by its body `base` (a tube:
-/// `tube`). The same description gives the same text.
+/// The MJCF document that a description stands for; what its kind writes. Complete: it loads alone
+/// and attaches by its body `base` (a tube: `tube`). The same description gives the same text.
 ///
 /// With a controller the document holds its plugin instance `controller` with the config keys
 /// `robot` (the TOML text), `arm` (that of a continuum arm on a platform) and the settings of the
@@ -30,12 +28,7 @@ namespace tendril {
 /// controller.
 [[nodiscard]] std::vector<std::string> driven_actuators(const RobotDescription& robot);
 
-/// Needs of a robot's model for a scene's options.
-struct EngineNeeds {
-  int iterations = 100;          ///< of the engine's solver, at least
-  std::optional<Medium> medium;  ///< options density, viscosity and wind
-  bool flat_contacts = false;    ///< several points where flat faces touch: flag `multiccd`
-};
+/// What a robot's model needs of a scene's options.
 [[nodiscard]] EngineNeeds engine_needs(const RobotDescription& robot);
 
 }  // namespace tendril

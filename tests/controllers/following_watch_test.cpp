@@ -4,11 +4,13 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "controllers/interface/common_rows.hpp"
+
 using namespace tendril;
 
 namespace {
 
-constexpr std::array kRows{FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
+constexpr std::array kRows{common::following_tolerance("0.05"), common::kFollowingTime};
 constexpr double kStep = 0.01;  // [s]
 
 /// A watch of 0.1 rad and 0.2 s, and its memory.

@@ -12,6 +12,9 @@
 #include <variant>
 
 #include "controllers/controller_kind.hpp"
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/mobile_controller.hpp"
+#include "controllers/interface/snake_controller.hpp"
 #include "tests/plugin/test_scenes.hpp"
 
 using namespace tendril;
@@ -96,9 +99,9 @@ std::string row(const Quantity& quantity) {
 
 /// Heading of the section with what all controllers of such a robot have.
 std::string common_section(const ControllerKind& kind) {
-  if (std::holds_alternative<Make<ArmContext>>(kind.make)) return "### All controllers of arms";
-  if (std::holds_alternative<Make<SnakeContext>>(kind.make)) return "### `tendril.snake`";
-  return "### `tendril.mobile`";
+  if (kind.make.of<ArmContext>() != nullptr) return "### All controllers of arms";
+  const bool is_platform = kind.make.of<PlatformContext>() != nullptr;
+  return "### `" + (is_platform ? "tendril.mobile" : kind.name) + "`";
 }
 
 const char* head_of(const SettingInfo& /*row*/) {
@@ -233,8 +236,8 @@ TEST_CASE("plugin README: has every setting and quantity as its row says", "[plu
     INFO(kind.name);
     check_rows("### `" + kind.name + "`", kind.meaning, kind.settings);
     check_rows("### `" + kind.name + "`", kind.meaning, kind.quantities);
-    check_rows(common_section(kind), kind.meaning, common_settings(kind));
-    check_rows(common_section(kind), kind.meaning, common_quantities(kind));
+    check_rows(common_section(kind), kind.meaning, kind.make.common_settings());
+    check_rows(common_section(kind), kind.meaning, kind.make.common_quantities());
   }
 }
 

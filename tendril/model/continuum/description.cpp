@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model/continuum/mjcf.hpp"
 #include "tendril/model/readers.hpp"
 #include "tendril/model_error.hpp"
 
@@ -83,6 +85,15 @@ void require_kinematics(const Fields& top, const ContinuumDescription& robot) {
   }
 }
 
+/// Where the tip of an arm is whose sections are all bent by a quarter of their limit.
+Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
+  std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
+  for (std::size_t i = 0; i < states.size(); ++i)
+    states[i].theta =
+        0.25 * robot.section(static_cast<int>(i)).bend_angle_limit_at(states[i].extension);
+  return tip_pose(robot, states).translation();
+}
+
 }  // namespace
 
 double rest_length(const ContinuumDescription& robot) {
@@ -105,7 +116,7 @@ double largest_radius(const ContinuumDescription& robot) {
   return radius;
 }
 
-ContinuumDescription read_continuum(const FileContents& file) {
+ContinuumDescription ContinuumDescription::read(const FileContents& file) {
   const Fields& top = file.top;
   refuse_unknown_keys(top);
   ContinuumDescription robot;
@@ -129,6 +140,17 @@ ContinuumDescription read_continuum(const FileContents& file) {
     refuse_friction(top, robot);
   }
   return robot;
+}
+
+EngineNeeds ContinuumDescription::engine_needs() const {
+  const bool flat = std::any_of(parts.begin(), parts.end(),
+                                [](const auto& part) { return part->has_flat_faces(); });
+  return {.iterations = solver_iterations(*this), .medium = medium, .flat_contacts = flat};
+}
+
+Surroundings ContinuumDescription::surroundings() const {
+  const ContinuumRobot robot = kinematics();
+  return {.target = gently_bent_tip(robot), .reach = robot.max_length() + base.feed_limit};
 }
 
 }  // namespace tendril

@@ -21,6 +21,7 @@
 #include "tendril/model/continuum/tendons.hpp"
 #include "tendril/model/controller_config.hpp"
 #include "tendril/model/medium.hpp"
+#include "tendril/model/robot_kind.hpp"
 
 namespace tendril {
 
@@ -58,6 +59,13 @@ struct ContinuumDescription {
   std::string text;  ///< the TOML it was read from
 
   [[nodiscard]] ContinuumRobot kinematics() const { return ContinuumRobot(sections, base); }
+
+  static constexpr const char* kKind = "continuum";
+  static constexpr const char* kWhat = "a continuum robot";
+  [[nodiscard]] static ContinuumDescription read(const FileContents& file);
+  void write(MjcfDocument& mjcf, std::span<const std::string> sensors) const;
+  [[nodiscard]] EngineNeeds engine_needs() const;
+  [[nodiscard]] Surroundings surroundings() const;
 
   /// The part of a kind, null if the arm has none: `robot.part<Gripper>()`.
   template <class Part>

@@ -4,7 +4,7 @@
 
 #include "tendril/model/continuum/arm_document.hpp"
 #include "tendril/model/continuum/immersion.hpp"
-#include "tendril/model/writers.hpp"
+#include "tendril/model/mjcf_document.hpp"
 
 namespace tendril {
 namespace {
@@ -20,15 +20,13 @@ int solver_iterations(const ContinuumDescription& robot) {
   return std::max(100, 4 * (drive_tendon_count(robot) + tendon_count(robot)));
 }
 
-void write_continuum(const ContinuumDescription& robot, MjcfDocument& mjcf,
-                     std::span<const std::string> sensors) {
-  mjcf.set_options(solver_iterations(robot),
-                   robot.integrator == Integrator::Discrete ? "discrete" : "implicitfast",
-                   robot.timestep);
+void ContinuumDescription::write(MjcfDocument& mjcf, std::span<const std::string> sensors) const {
+  mjcf.set_options(solver_iterations(*this),
+                   integrator == Integrator::Discrete ? "discrete" : "implicitfast", timestep);
   mjcf.declare_robot();
-  mjcf.keyframe = keyframe_of(robot.start);
-  ArmDocument arm(robot, mjcf);
-  mjcf.add_controller(robot.controller, arm.base, robot.text, sensors);
+  mjcf.keyframe = keyframe_of(start);
+  ArmDocument arm(*this, mjcf);
+  mjcf.add_controller(controller, arm.base, text, sensors);
   write_guide(arm);
   write_base(arm);
   write_chain(arm);
@@ -39,13 +37,13 @@ void write_continuum(const ContinuumDescription& robot, MjcfDocument& mjcf,
   write_tendon_friction(arm);
   write_section_ends(arm);
   write_excludes(arm);
-  for (const auto& part : robot.parts) part->write(arm);
+  for (const auto& part : parts) part->write(arm);
 }
 
 std::string continuum_mjcf(const ContinuumDescription& robot,
                            std::span<const std::string> sensors) {
   MjcfDocument mjcf("robot", robot.name);
-  write_continuum(robot, mjcf, sensors);
+  robot.write(mjcf, sensors);
   return mjcf.text();
 }
 

@@ -214,7 +214,7 @@ void read_joints(const Fields& top, MobileDescription& robot) {
 
 }  // namespace
 
-MobileDescription read_mobile(const FileContents& file) {
+MobileDescription MobileDescription::read(const FileContents& file) {
   const Fields& top = file.top;
   top.refuse_unknown(kTopKeys);
   MobileDescription robot;
@@ -285,6 +285,18 @@ MobileStart MobileDescription::start_pose() const {
   for (int j = 0; j < robot.joint_count(); ++j)
     pose.joints.push_back(std::clamp(0.0, robot.joint_limits(j).min, robot.joint_limits(j).max));
   return pose;
+}
+
+EngineNeeds MobileDescription::engine_needs() const {
+  return mounted ? mounted->robot.engine_needs() : EngineNeeds();
+}
+
+Surroundings MobileDescription::surroundings() const {
+  const double arm = mounted ? rest_length(mounted->robot) : kinematics().reach();
+  const double reach = arm + parameters.platform_length;
+  return {.target = {2.0 * reach, 0.0, 2.0 * parameters.platform_height},
+          .reach = reach,
+          .floor = "floor"};
 }
 
 }  // namespace tendril

@@ -13,6 +13,7 @@
 #include "tendril/mobile/robot.hpp"
 #include "tendril/mobile/speed.hpp"
 #include "tendril/model/continuum/description.hpp"
+#include "tendril/model/robot_kind.hpp"
 
 namespace tendril {
 
@@ -88,6 +89,13 @@ struct MobileDescription {
   /// Returns the start of the robot: as [start] says, else at the origin with every joint at the
   /// angle nearest to zero.
   [[nodiscard]] MobileStart start_pose() const;
+
+  static constexpr const char* kKind = "mobile";
+  static constexpr const char* kWhat = "a mobile robot";
+  [[nodiscard]] static MobileDescription read(const FileContents& file);
+  void write(MjcfDocument& mjcf, std::span<const std::string> sensors) const;
+  [[nodiscard]] EngineNeeds engine_needs() const;
+  [[nodiscard]] Surroundings surroundings() const;
 };
 
 }  // namespace tendril

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "tendril/model/writers.hpp"
+#include "tendril/model/mjcf_document.hpp"
 
 namespace tendril {
 
@@ -235,14 +235,13 @@ class Writer {
 
 }  // namespace
 
-void write_mobile(const MobileDescription& robot, MjcfDocument& mjcf,
-                  std::span<const std::string> sensors) {
-  Writer(robot, mjcf).write(sensors);
+void MobileDescription::write(MjcfDocument& mjcf, std::span<const std::string> sensors) const {
+  Writer(*this, mjcf).write(sensors);
 }
 
 std::string mobile_mjcf(const MobileDescription& robot, std::span<const std::string> sensors) {
   MjcfDocument mjcf("robot", robot.name);
-  write_mobile(robot, mjcf, sensors);
+  robot.write(mjcf, sensors);
   return mjcf.text();
 }
 

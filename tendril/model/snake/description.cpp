@@ -4,6 +4,7 @@
 
 #include <array>
 #include <numbers>
+#include <numeric>
 
 #include "tendril/model/medium.hpp"
 #include "tendril/model/readers.hpp"
@@ -169,7 +170,7 @@ SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
 
 }  // namespace
 
-SnakeDescription read_snake(const FileContents& file) {
+SnakeDescription SnakeDescription::read(const FileContents& file) {
   const Fields& top = file.top;
   top.refuse_unknown(kTopKeys);
   SnakeDescription snake;
@@ -194,6 +195,18 @@ SnakeChain SnakeDescription::kinematics() const {
                      .joint_limit = joint_limit,
                      .joint_limits = {},
                      .rear_length = link_lengths.front()});
+}
+
+EngineNeeds SnakeDescription::engine_needs() const { return {.medium = medium}; }
+
+Surroundings SnakeDescription::surroundings() const {
+  const double length = std::accumulate(link_lengths.begin(), link_lengths.end(), feed_limit);
+  Surroundings around{.target = {2.0 * length, length, 0.0}, .reach = length};
+  if (scales)
+    around.floor = scales->floor;
+  else if (base == SnakeBase::Free)
+    around.floor = "floor";
+  return around;
 }
 
 }  // namespace tendril

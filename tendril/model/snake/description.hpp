@@ -12,6 +12,7 @@
 
 #include "tendril/model/controller_config.hpp"
 #include "tendril/model/medium.hpp"
+#include "tendril/model/robot_kind.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
 namespace tendril {
@@ -90,6 +91,13 @@ struct SnakeDescription {
 
   /// Body 0 of the chain is link 0 (free) or the carriage; its base point is where joint 1 is.
   [[nodiscard]] SnakeChain kinematics() const;
+
+  static constexpr const char* kKind = "snake";
+  static constexpr const char* kWhat = "a snake";
+  [[nodiscard]] static SnakeDescription read(const FileContents& file);
+  void write(MjcfDocument& mjcf, std::span<const std::string> sensors) const;
+  [[nodiscard]] EngineNeeds engine_needs() const;
+  [[nodiscard]] Surroundings surroundings() const;
 };
 
 }  // namespace tendril

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "tendril/kinematics/rotation.hpp"
-#include "tendril/model/writers.hpp"
+#include "tendril/model/mjcf_document.hpp"
 #include "tendril/snake/gait.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
@@ -231,14 +231,13 @@ std::vector<double> start_angles(const SnakeDescription& snake) {
   return angles;
 }
 
-void write_snake(const SnakeDescription& snake, MjcfDocument& mjcf,
-                 std::span<const std::string> sensors) {
-  Writer(snake, mjcf).write(sensors);
+void SnakeDescription::write(MjcfDocument& mjcf, std::span<const std::string> sensors) const {
+  Writer(*this, mjcf).write(sensors);
 }
 
 std::string snake_mjcf(const SnakeDescription& snake, std::span<const std::string> sensors) {
   MjcfDocument mjcf("robot", snake.name);
-  write_snake(snake, mjcf, sensors);
+  snake.write(mjcf, sensors);
   return mjcf.text();
 }
 

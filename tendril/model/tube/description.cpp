@@ -69,7 +69,7 @@ void check_geometry(const Fields& fields, const TubeDescription& tube) {
 
 }  // namespace
 
-TubeDescription read_tube(const FileContents& file) {
+TubeDescription TubeDescription::read(const FileContents& file) {
   const Fields& fields = file.top;
   fields.refuse_unknown(kTubeKeys);
   TubeDescription tube;

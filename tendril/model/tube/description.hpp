@@ -7,6 +7,8 @@
 
 namespace tendril {
 
+struct FileContents;  // readers.hpp
+
 /// A tube file (kind = "tube"), parsed and validated: a bent tube as rings of capsule staves round
 /// a centerline.
 ///
@@ -33,6 +35,10 @@ struct TubeDescription {
   int staves = 12;
   double segment_angle = 0.17453292519943295;  ///< [rad], in [0.01, pi/4]
   double friction = 0.3;                       ///< >= 0
+
+  static constexpr const char* kKind = "tube";
+  static constexpr const char* kWhat = "a tube";
+  [[nodiscard]] static TubeDescription read(const FileContents& file);
 };
 
 /// Centerline of the tube as its staves stand for it: the straight segments, and every arc as equal

@@ -73,7 +73,7 @@ nb::object of_joints(const PySnake& snake, const Value& value) {
 
 }  // namespace
 
-void bind_snake(nb::module_& module) {
+void PySnake::bind(nb::module_& module) {
   nb::class_<PySnake>(module, "Snake",
                       "A chain of links with hinges whose axes alternate: odd joints (counted from "
                       "1) yaw about z,\n"

@@ -146,7 +146,7 @@ PyMobileRobot unpickled(const PickledMobile& from) {
 
 }  // namespace
 
-void bind_mobile(nb::module_& module) {
+void PyMobileRobot::bind(nb::module_& module) {
   nb::class_<PyMobileRobot>(
       module, "MobileRobot",
       "An arm of in-plane links on a mobile platform: yaw joint, hinges, roll joint; `load_robot`\n"
@@ -160,7 +160,7 @@ void bind_mobile(nb::module_& module) {
       .def_prop_ro("joint_limits", &joint_limits,
                    nb::sig("def joint_limits(self) -> " TENDRIL_ARRAY),
                    "(joints, 2): smallest and largest angle, rad.")
-      .def_prop_ro("start", &start, nb::sig("def start(self) -> " TENDRIL_ARRAY),
+      .def_prop_ro("start", &python::start, nb::sig("def start(self) -> " TENDRIL_ARRAY),
                    "(3 + joints,): the state that the robot file starts with.")
       .def_prop_ro(
           "reach", [](const PyMobileRobot& r) { return r.robot.reach(); },
@@ -195,6 +195,16 @@ void bind_mobile(nb::module_& module) {
            ":param states: (..., 3 + joints)\n:param tolerance: rad\n:returns: (...), bool\n"
            ":raises ModelError: wrong shape or type");
 
+  module.def("tool_orientation", &orientations, nb::arg("angles"),
+             nb::sig("def tool_orientation(angles: " TENDRIL_LIKE ") -> " TENDRIL_ARRAY),
+             "Rotations whose x axis, the tool axis of a mobile robot, points with azimuth yaw and "
+             "elevation pitch (up is positive), rotated by roll about it: Rz(yaw) Ry(-pitch) "
+             "Rx(roll).\n\n"
+             ":param angles: (..., 3): roll, pitch, yaw, rad\n:returns: (..., 3, 3)\n"
+             ":raises ModelError: wrong shape or type, a number that is not finite");
+}
+
+void PyMobileArm::bind(nb::module_& module) {
   nb::class_<PyMobileArm>(
       module, "MobileArm",
       "A continuum arm on a mobile platform; `load_robot` makes it. Immutable. docs/mobile.md.")
@@ -239,14 +249,6 @@ void bind_mobile(nb::module_& module) {
            "it\n"
            ":returns: (..., 4, 4), m\n"
            ":raises ModelError: wrong shape or type, a number that is not finite");
-
-  module.def("tool_orientation", &orientations, nb::arg("angles"),
-             nb::sig("def tool_orientation(angles: " TENDRIL_LIKE ") -> " TENDRIL_ARRAY),
-             "Rotations whose x axis, the tool axis of a mobile robot, points with azimuth yaw and "
-             "elevation pitch (up is positive), rotated by roll about it: Rz(yaw) Ry(-pitch) "
-             "Rx(roll).\n\n"
-             ":param angles: (..., 3): roll, pitch, yaw, rad\n:returns: (..., 3, 3)\n"
-             ":raises ModelError: wrong shape or type, a number that is not finite");
 }
 
 }  // namespace tendril::python

@@ -246,7 +246,7 @@ nb::object draw(const Robot& robot, nb::handle count, nb::handle rng) {
 
 }  // namespace
 
-void bind_continuum(nb::module_& module) {
+void PyContinuumRobot::bind(nb::module_& module) {
   nb::class_<SectionParameters>(
       module, "Section",
       "A section of a continuum robot: an arc whose length may vary. Lengths in m, angles in "

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "plugin/arm_binding.hpp"
+#include "plugin/bind_robot.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+/// What an arm's body does against each coordinate.
+std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjModel* m) {
+  const ContinuumRobot robot = arm.kinematics();
+  std::vector<BodySpring> springs(static_cast<std::size_t>(robot.coordinate_count()));
+  // The engine's part included (joint_damping).
+  const double least = m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const SectionPhysics& physics = arm.physics[static_cast<std::size_t>(i)];
+    const auto k = static_cast<std::size_t>(robot.coordinate_index(i));
+    const double time = std::max(physics.damping_time, least);
+    const double bend = physics.bending_stiffness / physics.unloaded_length;
+    double lag = 0.0;
+    for (const Chamber& chamber : arm.chambers)
+      if (chamber.route.runs_through(i)) lag = std::max(lag, chamber.time_constant);
+    const double bend_lag = is_driven(physics.bend) ? 0.0 : lag;
+    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag};
+    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag};
+    if (!robot.section(i).is_extensible()) continue;
+    springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
+                      physics.unloaded_length - robot.section(i).length(),
+                      is_driven(physics.length_drive) ? 0.0 : lag};
+  }
+  return springs;
+}
+
+/// Refuses a controller whose commands the actuators cannot follow.
+void require_commands(const InstanceContext& context, const ContinuumDescription& arm,
+                      CommandKind commands) {
+  const auto refuse = [&](const std::string& what, const std::string& must, const char* kind) {
+    throw ModelError("robot: " + what + ": must be " + must + ": " + context.kind.name +
+                     " commands " + kind);
+  };
+  for (std::size_t i = 0; i < arm.sections.size(); ++i) {
+    const SectionPhysics& physics = arm.physics[i];
+    const std::string section = "section " + std::to_string(i + 1);
+    if (commands == CommandKind::Setpoints && is_motor(physics.bend))
+      refuse(section + ": bend_command = \"moment\"", "\"angle\"", "setpoints");
+    if (commands == CommandKind::Setpoints && is_motor(physics.length_drive))
+      refuse(section + ": length_command = \"force\"", "\"length\"", "setpoints");
+    if (commands == CommandKind::Moments && std::holds_alternative<ServoDrive>(physics.bend))
+      refuse(section + ": bend_command = \"angle\"", "\"moment\"", "moments");
+  }
+  if (commands == CommandKind::Setpoints) return;
+  const char* const kind = commands == CommandKind::Moments ? "moments" : "tensions";
+  for (const Tendon& tendon : arm.tendons) {
+    if (tendon.command == TendonCommand::Length)
+      refuse("tendon " + tendon.name + ": command = \"length\"", "\"tension\"", kind);
+  }
+  if (commands == CommandKind::Tensions && tendon_count(arm) == 0)
+    throw ModelError("robot: has no tendons or chambers: " + context.kind.name +
+                     " commands tensions, must have some");
+}
+
+}  // namespace
+
+std::unique_ptr<ArmController> ArmBinding::make_controller(const InstanceContext& context,
+                                                           const ContinuumDescription& description,
+                                                           SceneQuery& scene) {
+  const auto* const make = context.kind.make.of<ArmContext>();
+  if (make == nullptr) return nullptr;
+  const ContinuumRobot robot = description.kinematics();
+  const std::vector<BodySpring> springs = springs_of(description, context.model);
+  auto controller = (*make)({.robot = robot,
+                             .settings = context.settings,
+                             .timestep = context.model->opt.timestep,
+                             .feed_force_limit = robot.base().feed_limit > 0.0
+                                                     ? description.base_physics.feed_force_limit
+                                                     : std::numeric_limits<double>::infinity(),
+                             .guide_length = description.guide.length,
+                             .guide_clearance = description.guide.clearance,
+                             .body_radius = largest_radius(description),
+                             .bending_stiffness = description.physics.back().bending_stiffness,
+                             .name = description.name,
+                             .springs = springs,
+                             .tendon_count = tendon_count(description),
+                             .scene = scene});
+  require_commands(context, description, controller->commands());
+  return controller;
+}
+
+const RobotBinder& arm_binder() noexcept { return kBinder<ArmBinding>; }
+
+}  // namespace tendril

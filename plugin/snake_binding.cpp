@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "controllers/interface/snake_controller.hpp"
+#include "plugin/bind_robot.hpp"
+#include "plugin/drawing.hpp"
+#include "plugin/joint_binding.hpp"
+#include "plugin/model_scene.hpp"
+#include "tendril/model/robot_mjcf.hpp"
+
+namespace tendril {
+namespace {
+
+/// A snake, free or on a carriage.
+class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, SnakeCommand> {
+ public:
+  SnakeBinding(const InstanceContext& context, const SnakeDescription& description,
+               std::unique_ptr<SnakeController> controller, const ModelScene& scene);
+
+  using Description = SnakeDescription;
+  using Interface = SnakeController;
+  [[nodiscard]] static std::unique_ptr<SnakeController> make_controller(
+      const InstanceContext& context, const SnakeDescription& description, SceneQuery& scene);
+  [[nodiscard]] static RobotSizes sizes(const SnakeDescription& snake) { return snake.joints; }
+  [[nodiscard]] static int coordinate_count(const SnakeDescription& snake) { return snake.joints; }
+  [[nodiscard]] static int memory_size(const SnakeDescription& snake,
+                                       const SnakeController& /*controller*/) {
+    return Memory(snake).layout.size();
+  }
+
+  [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
+                             std::span<const double> own) noexcept override;
+  [[nodiscard]] bool command_is_finite() const noexcept override;
+  /// A snake moves its whole body to a place.
+  [[nodiscard]] double length_scale() const noexcept override { return length_; }
+  void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
+  [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
+  void forget_command() noexcept override;
+  void common_values(const ControllerReport& report, double* out) const noexcept override;
+  void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,
+            mjvScene* scene) const override;
+  void copy_scratch(const RobotBinding& source) noexcept override;
+
+  /// Its memory: the joints' torques in the last step.
+  struct Memory {
+    MemoryLayout layout;
+    MatrixSlot<Eigen::VectorXd> torque;
+    explicit Memory(const SnakeDescription& description)
+        : torque(layout.vector(description.joints)) {}
+  };
+
+ private:
+  int base_body_, tail_site_, tip_site_, target_mocap_;
+  double joint_limit_, length_;
+  bool is_free_;
+  Eigen::Vector3d gravity_;
+  std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
+  Memory memory_;
+
+  // Scratch of the last step.
+  std::vector<JointState> states_;
+  double joint_margin_ = 0.0;
+};
+
+struct SnakeStartPlace {
+  Eigen::Vector2d center;  // of the snake
+  double height;           // of the ground
+};
+
+/// Where the snake starts in the world.
+SnakeStartPlace start_of(const InstanceContext& context, const SnakeDescription& snake) {
+  if (snake.start) return {snake.start->position.head<2>(), snake.start->position.z()};
+  const mjModel* m = context.model;
+  const int base = context.require(mjOBJ_BODY, names::kBase);
+  const ConstVector3 tail(m->body_pos + 3 * base);
+  const double half =
+      0.5 * std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0);
+  const mjtNum* q = m->body_quat + 4 * base;
+  return {(tail + Eigen::Quaterniond(q[0], q[1], q[2], q[3]) * Eigen::Vector3d(half, 0.0, 0.0))
+              .head<2>(),
+          tail.z() - snake.radius};
+}
+
+std::unique_ptr<SnakeController> SnakeBinding::make_controller(const InstanceContext& context,
+                                                               const SnakeDescription& snake,
+                                                               SceneQuery& scene) {
+  const auto* const make = context.kind.make.of<SnakeContext>();
+  if (make == nullptr) return nullptr;
+  const auto [center, height] = start_of(context, snake);
+  auto controller = (*make)({.link_lengths = snake.link_lengths,
+                             .joint_limit = snake.joint_limit,
+                             .radius = snake.radius,
+                             .is_free = snake.base == SnakeBase::Free,
+                             .settings = context.settings,
+                             .timestep = context.model->opt.timestep,
+                             .feed_limit = snake.feed_limit,
+                             .name = snake.name,
+                             .start_center = center,
+                             .ground_height = height,
+                             .scene = scene});
+  require_joint_commands(context, "joint_command", snake.joint_motors, controller->commands());
+  return controller;
+}
+
+SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
+                           std::unique_ptr<SnakeController> controller, const ModelScene& scene)
+    : BindingOf(context, std::move(controller), SnakeMeasurement(snake.joints)),
+      base_body_(context.require(mjOBJ_BODY, names::kBase)),
+      tail_site_(context.require(mjOBJ_SITE, names::kTail)),
+      tip_site_(context.require(mjOBJ_SITE, names::kTip)),
+      target_mocap_(-1),
+      joint_limit_(snake.joint_limit),
+      length_(std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0)),
+      is_free_(snake.base == SnakeBase::Free),
+      gravity_(compensated_gravity(context.model, true)),
+      memory_(snake) {
+  layout_ = memory_.layout;
+  for (int j = 1; j <= snake.joints; ++j)
+    joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
+  if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
+  states_.resize(joints_.size());
+  target_mocap_ = scene.target_mocap();
+}
+
+bool SnakeBinding::measure(const mjModel* m, const mjData* d,
+                           std::span<const double> own) noexcept {
+  SnakeMeasurement& out = measurement_;
+  out.time = d->time;
+  out.timestep = m->opt.timestep;
+  for (std::size_t j = 0; j < joints_.size(); ++j) joints_[j].read(d, states_[j]);
+  joint_margin_ = joint_limit_;
+  double upright = is_free_ ? d->xmat[9 * base_body_ + 8] : 0.0;
+  for (Eigen::Index j = 0; j < out.q.size(); ++j) {
+    const double q = states_[static_cast<std::size_t>(j)].position;
+    out.q[j] = q;
+    out.q_rate[j] = states_[static_cast<std::size_t>(j)].velocity;
+    out.gravity_torque[j] =
+        gravity_load(states_[static_cast<std::size_t>(j)], 1.0,
+                     joints_[static_cast<std::size_t>(j)].mass * gravity_, false);
+    joint_margin_ = std::min(joint_margin_, joint_limit_ - std::abs(q));
+    upright += d->xmat[9 * joints_[static_cast<std::size_t>(j)].body + 8];
+  }
+  out.torque = memory_.torque(own);
+  out.upright = upright / static_cast<double>(out.q.size() + (is_free_ ? 1 : 0));
+  if (!is_free_) out.feed = states_.back().position;
+  const auto site = [&](int id, Eigen::Isometry3d& X) {
+    X.translation() = ConstVector3(d->site_xpos + 3 * id);
+    X.linear() = ConstMatrix3(d->site_xmat + 9 * id);
+  };
+  site(tail_site_, out.X_WT);
+  site(tip_site_, out.X_WE);
+  out.center_of_mass = ConstVector3(d->subtree_com + 3 * base_body_);
+  out.has_target = target_mocap_ >= 0;
+  if (out.has_target) out.p_WG = ConstVector3(d->mocap_pos + 3 * target_mocap_);
+  return out.q.allFinite() && out.X_WE.matrix().allFinite();
+}
+
+void SnakeBinding::forget_command() noexcept {
+  if (controller_->commands() == CommandKind::Setpoints)
+    command_.q.setZero();
+  else
+    command_.q = measurement_.q;
+  command_.torque.setZero();
+  command_.q_rate.setZero();
+  command_.feed = command_.feed_rate = command_.gravity_factor = 0.0;
+}
+
+bool SnakeBinding::command_is_finite() const noexcept {
+  return command_.q.allFinite() && command_.q_rate.allFinite() && command_.torque.allFinite() &&
+         std::isfinite(command_.feed) && std::isfinite(command_.feed_rate) &&
+         std::isfinite(command_.gravity_factor);
+}
+
+void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
+  const bool torques = controller_->commands() != CommandKind::Setpoints;
+  const auto hinges = static_cast<std::size_t>(command_.q.size());
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const BoundJoint& joint = joints_[j];
+    const bool is_feed = j == hinges;
+    const double desired = is_feed ? command_.feed : command_.q[static_cast<Eigen::Index>(j)];
+    const double rate =
+        is_feed ? command_.feed_rate : command_.q_rate[static_cast<Eigen::Index>(j)];
+    const double load = gravity_load(states_[j], 1.0, joint.mass * gravity_, joint.is_slide);
+    setpoints[j] = torques && !is_feed
+                       ? std::clamp(command_.torque[static_cast<Eigen::Index>(j)],
+                                    joint.servo.min_force, joint.servo.max_force)
+                       : joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
+    if (is_feed) continue;
+    const double torque = joint.servo.force(setpoints[j], states_[j].position, states_[j].velocity);
+    memory_.torque(next_own)[static_cast<Eigen::Index>(j)] = std::isfinite(torque) ? torque : 0.0;
+  }
+}
+
+FollowingError SnakeBinding::following_error(int last_touched) const noexcept {
+  const auto hinges = static_cast<std::size_t>(command_.q.size());
+  FollowingError error;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const double desired = j == hinges ? command_.feed
+                                       : std::clamp(command_.q[static_cast<Eigen::Index>(j)],
+                                                    -joint_limit_, joint_limit_);
+    add_joint(error, joints_[j], states_[j], desired, last_touched);
+  }
+  return error;
+}
+
+void SnakeBinding::common_values(const ControllerReport& report, double* out) const noexcept {
+  out = std::copy_n(report.target.data(), 3, out);
+  out = std::copy_n(command_.q.data(), command_.q.size(), out);
+  out = std::copy_n(seen().q.data(), seen().q.size(), out);
+  out = std::copy_n(seen().X_WE.translation().data(), 3, out);
+  *out++ = joint_margin_;
+  *out = measurement_.upright;
+}
+
+void SnakeBinding::copy_scratch(const RobotBinding& other) noexcept {
+  const auto& source = static_cast<const SnakeBinding&>(other);
+  measurement_ = source.measurement_;
+  copy_seen(source);
+  command_ = source.command_;
+  joint_margin_ = source.joint_margin_;
+}
+
+void SnakeBinding::draw(const mjData* /*d*/, std::span<const double> memory,
+                        const ControllerReport& report, mjvScene* scene) const {
+  constexpr float kGoalColor[4] = {0.95f, 0.35f, 0.15f, 0.9f};
+  constexpr double kGoalRadius = 0.03;
+  constexpr float kPathColor[4] = {0.95f, 0.55f, 0.15f, 0.8f};
+  constexpr double kPathRadius = 0.003;
+  std::array<Eigen::Vector3d, 64> points;
+  const int count = controller_->path(measurement_, memory, points);
+  if (count > 1) {
+    draw_line(scene, std::span(points).first(static_cast<std::size_t>(count)), kPathRadius,
+              kPathColor);
+  } else if (report.status == ControllerStatus::Working && !report.target.isZero()) {
+    draw_sphere(scene, report.target, kGoalRadius, kGoalColor);
+  }
+}
+
+}  // namespace
+
+const RobotBinder& snake_binder() noexcept { return kBinder<SnakeBinding>; }
+
+}  // namespace tendril
