@@ -152,7 +152,7 @@ class Render(unittest.TestCase):
         base = ["run", "scene.xml", "--duration", 0.2, "--out", out, "--no-report"]
         done = execute(*base, "--video", "--camera", "front", "--size", "64x48", "--fps", 5, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual({p.name for p in out.iterdir()}, {"summary.json", "rollout.h5", "video.mp4"})
+        self.assertEqual({p.name for p in out.iterdir()} - {".tendril-results"}, {"summary.json", "rollout.h5", "video.mp4"})
         for message, arguments in (
             ("--camera: side: must be a camera of the scene; it has front", ["--camera", "side"]),
             ("--size: 1x1: must be WIDTHxHEIGHT, both 16 to 8192 pixels", ["--video", "--size", "1x1"]),
@@ -181,7 +181,7 @@ class Render(unittest.TestCase):
             self.assertEqual(
                 errors, "tendril: interrupted after the run: its recording is whole; missing: report.html\n"
             )
-            self.assertEqual({p.name for p in out.iterdir()}, {"summary.json", "rollout.h5"})
+            self.assertEqual({p.name for p in out.iterdir()} - {".tendril-results"}, {"summary.json", "rollout.h5"})
             replay = execute("rollout", "replay", out / "rollout.h5", cwd=self.folder)
             self.assertEqual(replay.returncode, 0, replay.stderr)
 
@@ -207,7 +207,7 @@ class Render(unittest.TestCase):
             )
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertRegex(done.stderr, reason)
-            self.assertEqual({p.name for p in out.iterdir()}, {"summary.json", "rollout.h5"})
+            self.assertEqual({p.name for p in out.iterdir()} - {".tendril-results"}, {"summary.json", "rollout.h5"})
 
 
 if __name__ == "__main__":
