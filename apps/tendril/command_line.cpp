@@ -58,7 +58,8 @@ bool is_within(const fs::path& path, const fs::path& other) {
   const fs::path whole = fs::weakly_canonical(path, error), place = fs::canonical(other, error);
   if (error) return false;
   if (!fs::is_directory(place, error)) return whole == place || fs::equivalent(path, other, error);
-  return whole != place && std::mismatch(place.begin(), place.end(), whole.begin(), whole.end()).first == place.end();
+  return whole != place &&
+         std::mismatch(place.begin(), place.end(), whole.begin(), whole.end()).first == place.end();
 }
 
 /// Refuses an output that is an input of the command.

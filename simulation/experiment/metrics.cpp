@@ -24,7 +24,8 @@ bool has_round_axis(const mjModel& model, int geom) {
   return model.geom_type[geom] == mjGEOM_CAPSULE || model.geom_type[geom] == mjGEOM_CYLINDER;
 }
 
-/// The sensors that show a quantity: those of controllers; without any, those that a scene calls so.
+/// The sensors that show a quantity: those of controllers; without any, those that a scene calls
+/// so.
 std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
   std::vector<int> found;
   for (int i = 0; i < model.nsensor; ++i) {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "apps/tendril/write_report.hpp"
-#include "simulation/files/manifest.hpp"
 #include "rendering/render_recording.hpp"
+#include "simulation/files/manifest.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/rendering/recorded_pendulum.hpp"
 

@@ -152,7 +152,9 @@ class Render(unittest.TestCase):
         base = ["run", "scene.xml", "--duration", 0.2, "--out", out, "--no-report"]
         done = execute(*base, "--video", "--camera", "front", "--size", "64x48", "--fps", 5, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual({p.name for p in out.iterdir()} - {".tendril-results"}, {"summary.json", "rollout.h5", "video.mp4"})
+        self.assertEqual(
+            {p.name for p in out.iterdir()} - {".tendril-results"}, {"summary.json", "rollout.h5", "video.mp4"}
+        )
         for message, arguments in (
             ("--camera: side: must be a camera of the scene; it has front", ["--camera", "side"]),
             ("--size: 1x1: must be WIDTHxHEIGHT, both 16 to 8192 pixels", ["--video", "--size", "1x1"]),
