@@ -70,6 +70,13 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
+/// A word of a shell command, whatever it contains.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 /// First line of output of a shell command; empty if it fails.
 std::string first_line_of(const std::string& command) {
   FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r");
@@ -144,7 +151,7 @@ void check_pictures(Report& report) {
 void check_python(Report& report) {
   const std::string python = find_python().string();
   const std::string python_version = first_line_of(
-      fmt::format("'{}' -c 'import platform; print(platform.python_version())'", python));
+      fmt::format("{} -c 'import platform; print(platform.python_version())'", quoted(python)));
   if (python_version.empty()) {
     report.optional("Python",
                     python + " does not run: reports require Python 3, set TENDRIL_PYTHON");
@@ -153,7 +160,8 @@ void check_python(Report& report) {
   report.good("Python", fmt::format("{} ({})", python_version, python));
   for (const char* module : {"h5py", "matplotlib", "numpy"}) {
     const std::string version = first_line_of(
-        fmt::format("'{}' -c 'import {} as m; print(m.__version__)'", python, module));
+        fmt::format("{} -c {}", quoted(python),
+                    quoted(fmt::format("import {} as m; print(m.__version__)", module))));
     if (version.empty()) {
       report.optional(module,
                       "cannot be imported: required for reports (scripts/setup, or pip install " +

@@ -276,6 +276,9 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
 void print_result(const RunArguments& arguments, const simulation::RunResult& result,
                   const std::filesystem::path& out, const std::vector<std::string>& files) {
   print_checks(result);
+  if (result.outcome != simulation::Outcome::Done && !result.checks.empty())
+    fmt::print("the run {}: it does not pass, whatever the checks of its part say\n",
+               result.outcome == simulation::Outcome::Diverged ? "diverged" : "was interrupted");
   if (arguments.quiet) return;
   print_robots(result);
   fmt::print(

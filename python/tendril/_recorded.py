@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tendril import _binary_model
 from tendril._errors import ModelError, RecordingError
+from tendril._superblock import is_open_for_writing
 
 if TYPE_CHECKING:
     import h5py
@@ -61,6 +62,8 @@ class RecordedRun:
             try:  # a finished file; reading is faster than below
                 self._file = h5py.File(self.file, "r")
             except OSError:  # being written, or its writer was killed
+                if not is_open_for_writing(self.file):
+                    raise
                 self._file = h5py.File(self.file, "r", swmr=True, libver="latest")
         except RecordingError:
             raise
@@ -68,6 +71,12 @@ class RecordedRun:
             raise self._damaged(error) from None
         try:
             self._open()
+        except RecordingError:
+            self.close()
+            raise
+        except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:  # what h5py finds damaged
+            self.close()
+            raise self._damaged(error) from None
         except BaseException:
             self.close()
             raise

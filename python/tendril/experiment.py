@@ -37,8 +37,8 @@ class Result:
 
     @property
     def passes(self) -> bool:
-        """Tells whether all checks hold and nothing else failed."""
-        return self.verdict != "fail"
+        """Tells whether the run came to its end, all checks hold and nothing else failed."""
+        return self.outcome == "done" and self.verdict != "fail"
 
 
 class Run:

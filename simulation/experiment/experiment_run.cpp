@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "simulation/engine/engine_log.hpp"
@@ -46,10 +47,20 @@ std::optional<std::string> failure_of(const RobotStatus& robot, const Experiment
 /// Refuses checks of a scene in which what they rest on is switched off.
 void require_physics(const Experiment& experiment, const mjModel& model) {
   if (experiment.checks.empty()) return;
-  const std::vector<std::string> off = switched_off(model, RobotBodies(model));
+  const RobotBodies robots(model);
+  const std::vector<std::string> off = switched_off(model, robots);
   if (!off.empty())
     throw ModelError(fmt::format("{}: {}: checks would be of another robot: must be enabled",
                                  experiment.scene.string(), off.front()));
+  for (const Check& check : experiment.checks) {
+    const SignalInfo* const info = find_signal(check.metric.signal);
+    const bool is_of_contacts = info != nullptr && info->of == MetricOf::Robots &&
+                                info->name != std::string_view("self_contact_count");
+    if (!is_of_contacts) continue;
+    if (const auto why = contacts_switched_off(model, robots))
+      throw ModelError(
+          fmt::format("{}: check: metric = {}: {}", check.origin, check.metric.name, *why));
+  }
 }
 
 }  // namespace
@@ -73,6 +84,7 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
       on_notices_(std::move(on_notices)),
       metrics_(model),
       watch_(model) {
+  require_physics(experiment, model_);
   result_.timestep = run.timestep;
   result_.duration = changes.duration.value_or(experiment.duration);
   result_.seed = changes.seed.value_or(experiment.seed);
@@ -88,7 +100,6 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
     result_.notices.push_back(fmt::format("initial state: {}", one_line(warning)));
   if (on_notices_) on_notices_(result_.notices);
 
-  require_physics(experiment, model_);
   for (const Check& check : experiment.checks) check_metrics_.push_back(add_check(metrics_, check));
   first_default_ = metrics_.count();
   metrics_.add_defaults();

@@ -180,7 +180,7 @@ std::string Metrics::problem(const Metric& metric) const {
   }
   if (info->of == MetricOf::Joints && limited_joints_.empty())
     return "no robot of the scene has a joint with a range";
-  if (info->of == MetricOf::Robots) return contacts_switched_off(model_, robots_).value_or("");
+  if (info->of == MetricOf::Robots) return contacts_switched_off(model_).value_or("");
   if (info->name == std::string_view("contact_span"))
     return contacts_switched_off(model_, robots_, geom).value_or("");
   return {};

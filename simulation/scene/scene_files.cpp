@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 
@@ -65,6 +66,7 @@ class SceneReader {
     const std::string xml = read_text_file(folder_ / name);
     files_.texts[name] = xml;
     for (const Element& element : scan_elements(xml)) {
+      check_order(element, name, xml);
       const auto file = element.attributes.find("file");
       if (file == element.attributes.end()) continue;
       const bool is_include = element.name == "include";
@@ -80,6 +82,25 @@ class SceneReader {
   }
 
  private:
+  /// The engine copies the plugins of a robot that is attached before a replicated body, and frees
+  /// them twice.
+  void check_order(const Element& element, const std::string& name, const std::string& xml) {
+    const auto& models = files_.models;
+    const auto has_controller = [](const ModelFile& file) {
+      const auto robot = file.robot();
+      return robot && !controller_of(*robot).plugin.empty();
+    };
+    if (element.name == "attach" && std::any_of(models.begin(), models.end(), has_controller)) {
+      if (attached_.empty())
+        attached_ = fmt::format("{}:{}", (folder_ / name).string(), line_of(element, xml));
+    }
+    if (element.name != "replicate" || attached_.empty()) return;
+    throw ModelError(
+        fmt::format("{}:{}: replicate: must stand before the first <attach> of a robot with a "
+                    "controller, {}: the engine crashes otherwise",
+                    (folder_ / name).string(), line_of(element, xml), attached_));
+  }
+
   void add_model(const std::string& name) {
     files_.models.push_back(read_model_file(name, folder_ / name, overrides_));
     files_.texts[name] = files_.models.back().text();
@@ -88,6 +109,7 @@ class SceneReader {
   fs::path folder_;
   std::span<const Override> overrides_;
   SceneFiles& files_;
+  std::string attached_;  ///< place of the first robot that is attached; empty: none yet
 };
 
 /// The files that the engine reads for a scene.

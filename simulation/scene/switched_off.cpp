@@ -47,10 +47,6 @@ constexpr Flag kFlags[] = {
      [](const mjModel& m) { return m.neq > 0; }},
 };
 
-bool is_collidable(const mjModel& m, int geom) {
-  return m.geom_contype[geom] != 0 || m.geom_conaffinity[geom] != 0;
-}
-
 bool masks_meet(const mjModel& m, int a, int b) {
   return (m.geom_contype[a] & m.geom_conaffinity[b]) != 0 ||
          (m.geom_contype[b] & m.geom_conaffinity[a]) != 0;
@@ -74,8 +70,9 @@ bool can_touch(const mjModel& m, int a, int b) {
   return is_pair(m, a, b) || (masks_meet(m, a, b) && !is_excluded(m, a, b));
 }
 
-/// Why no contact at all can be found.
-std::optional<std::string> all_contacts_off(const mjModel& m) {
+}  // namespace
+
+std::optional<std::string> contacts_switched_off(const mjModel& m) {
   if ((m.opt.disableflags & mjDSBL_CONTACT) != 0)
     return "contacts are switched off: flag contact = disable";
   if ((m.opt.disableflags & mjDSBL_CONSTRAINT) != 0)
@@ -85,8 +82,6 @@ std::optional<std::string> all_contacts_off(const mjModel& m) {
                        m.opt.o_margin);
   return std::nullopt;
 }
-
-}  // namespace
 
 std::vector<std::string> switched_off(const mjModel& model, const RobotBodies& robots) {
   std::vector<std::string> lines;
@@ -108,7 +103,7 @@ std::vector<std::string> switched_off(const mjModel& model, const RobotBodies& r
 
 std::optional<std::string> contacts_switched_off(const mjModel& model, const RobotBodies& robots,
                                                  int geom) {
-  if (auto all = all_contacts_off(model)) return all;
+  if (auto all = contacts_switched_off(model)) return all;
   if (robots.base_of_geom(geom) != 0) return std::nullopt;
   for (int own = 0; own < static_cast<int>(model.ngeom); ++own)
     if (robots.base_of_geom(own) != 0 && can_touch(model, own, geom)) return std::nullopt;
@@ -118,21 +113,15 @@ std::optional<std::string> contacts_switched_off(const mjModel& model, const Rob
 }
 
 std::optional<std::string> contacts_switched_off(const mjModel& model, const RobotBodies& robots) {
-  if (auto all = all_contacts_off(model)) return all;
+  if (auto all = contacts_switched_off(model)) return all;
   bool has_surroundings = false;
   for (int geom = 0; geom < static_cast<int>(model.ngeom); ++geom) {
     if (robots.base_of_geom(geom) != 0) continue;
     if (!contacts_switched_off(model, robots, geom)) return std::nullopt;
-    has_surroundings = has_surroundings || is_collidable(model, geom);
+    has_surroundings = true;
   }
-  for (int own = 0; own < static_cast<int>(model.ngeom); ++own) {
-    if (robots.base_of_geom(own) != 0 && is_collidable(model, own)) {
-      if (!has_surroundings) return std::nullopt;  // there is nothing but what is only seen
-      return "no geom of the scene can touch a robot: contype and conaffinity, or excludes, "
-             "forbid it";
-    }
-  }
-  return "the geoms of robots cannot touch anything: their contype and conaffinity are 0";
+  if (!has_surroundings) return std::nullopt;
+  return "no geom of the scene can touch a robot: contype and conaffinity, or excludes, forbid it";
 }
 
 void require_sensors(const mjModel& model, std::span<const SceneRobot> robots,

@@ -18,8 +18,10 @@ namespace tendril::simulation {
 [[nodiscard]] std::vector<std::string> switched_off(const mjModel& model,
                                                     const RobotBodies& robots);
 
-/// Returns why robots cannot touch their surroundings although these have geoms; nothing if they
-/// can or if there is nothing to touch.
+/// Returns why no contact at all can occur, by flags and options; nothing if contacts are on.
+[[nodiscard]] std::optional<std::string> contacts_switched_off(const mjModel& model);
+/// Returns why robots cannot touch their surroundings although there are geoms, if only seen ones;
+/// nothing if they can or if there are none.
 [[nodiscard]] std::optional<std::string> contacts_switched_off(const mjModel& model,
                                                                const RobotBodies& robots);
 /// Returns why this geom cannot touch a robot; nothing if it can.

@@ -137,6 +137,85 @@ CASES = [
         IO,
         ["/proc/none", "writable folder"],
     ),
+    (
+        "check that can never fail: an error is never negative",
+        {"e.toml": EXPERIMENT + '[[check]]\nmetric = "tip_error_end"\nmin = 0\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "min = 0", "can never fail"],
+    ),
+    (
+        "check that can never fail: the last status",
+        {"e.toml": EXPERIMENT + '[[check]]\nmetric = "status_max"\nmax = 10\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "max = 10", "can never fail"],
+    ),
+    (
+        "settling without an end",
+        {"e.toml": EXPERIMENT + '[[check]]\nmetric = "settle_time"\nthreshold = 1\nmin = 0\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "max", "never settles"],
+    ),
+    *(
+        (
+            f"flag {flag} = disable",
+            {
+                "e.toml": EXPERIMENT.replace("good.xml", "off.xml") + CHECK,
+                "off.xml": SCENE.format(arm="good.toml", bodies=MOCAP).replace(
+                    "<asset>", f'<option><flag {flag}="disable"/></option><asset>'
+                ),
+            },
+            run("e.toml"),
+            USAGE,
+            ["off.xml", flag, "disable", "must be"],
+        )
+        for flag in ("sensor", "constraint", "spring", "damper", "actuation")
+    ),
+    (
+        "contacts are switched off",
+        {
+            "e.toml": EXPERIMENT.replace("good.xml", "off.xml") + CHECK.replace("tip_error_end", "wall_force_max"),
+            "off.xml": SCENE.format(arm="good.toml", bodies=MOCAP).replace(
+                "<asset>", '<option><flag contact="disable"/></option><asset>'
+            ),
+        },
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "wall_force_max", "contacts are switched off", "disable"],
+    ),
+    (
+        "a wall that cannot be touched",
+        {
+            "e.toml": EXPERIMENT.replace("good.xml", "off.xml") + CHECK.replace("tip_error_end", "penetration_max"),
+            "off.xml": SCENE.format(
+                arm="good.toml",
+                bodies=MOCAP + '<geom name="wall" type="box" size="1 1 .01" pos="0 0 .3" contype="0" conaffinity="0"/>',
+            ),
+        },
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "penetration_max", "no geom of the scene can touch a robot"],
+    ),
+    (
+        "replicated bodies after a robot",
+        {
+            "s.xml": SCENE.format(arm="good.toml", bodies=MOCAP).replace(
+                "</worldbody>", '<replicate count="3" offset=".1 0 0"><geom size=".01"/></replicate></worldbody>'
+            )
+        },
+        run("s.xml"),
+        USAGE,
+        ["s.xml:2: replicate", "must stand before", "<attach>"],
+    ),
+    (
+        "start of a snake in degrees",
+        {"snake.toml": 'kind = "snake"\njoints = 4\nlink_length = 0.1\n[start]\nyaw = [34, 1, 0]\n'},
+        ["model", "snake.toml"],
+        USAGE,
+        ["snake.toml:5", "yaw", "34 rad", "in degrees?"],
+    ),
     ("output folder is a file", {}, ["run", "good.xml", "--out", "good.xml"], USAGE, ["good.xml", "input"]),
     ("model output cannot be written", {}, ["model", "good.toml", "-o", "/proc/none/a.xml"], IO, ["/proc/none/a.xml"]),
     ("model of a missing file", {}, ["model", "none.toml"], USAGE, ["none.toml", "No such file"]),

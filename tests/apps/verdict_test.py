@@ -65,6 +65,14 @@ class Verdict(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.summary()["failures"], [])
 
+    def test_a_check_of_a_status_excuses_no_fault_that_it_does_not_ask_for(self):
+        for limits, passes in (("max = 9", False), ("min = 3\nmax = 8", False), ("min = 5\nmax = 5", True)):
+            checks = f'[[check]]\nmetric = "status_end"\n{limits}\n'
+            self.write("test.failing", 'failure = "exception"\n', checks)
+            done = self.run_program("--plugin", LIBRARY)
+            self.assertEqual(done.returncode == 0, passes, done.stdout + done.stderr)
+            self.assertEqual(bool(self.summary()["failures"]), not passes)
+
     def test_a_controller_that_fails_does_not_pass_its_checks(self):
         for failure, message in (("exception", "boom"), ("nan", "the controller's command is not finite")):
             checks = CHECK.format(metric="tip_error_end", limit=1) + CHECK.format(metric="tip_error_rms", limit=1)

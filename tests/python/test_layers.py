@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "python/tendril"
 #: Modules and packages, the lowest floor first.
 FLOORS = (
-    ("_commands", "_core", "_errors", "_plugin", "_sim", "_version"),
+    ("_commands", "_core", "_errors", "_plugin", "_sim", "_superblock", "_version"),
     ("_binary_model", "_command", "_files", "_program", "_recording_file", "_toml", "controllers", "statistics"),
     ("_python_command", "_recorded", "experiment"),
     ("playback",),

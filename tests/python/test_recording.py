@@ -174,3 +174,22 @@ def test_bad_files_are_refused_with_the_words_of_the_program(tmp_path: Path, tub
         with pytest.raises(td.ModelError, match=r"sensor: nose: must be one of arm_status, "):
             recording.sensor("nose")
         assert json.dumps(recording.tables)
+
+
+def test_a_damaged_or_cut_file_is_refused_at_once(tube: Path, tmp_path: Path) -> None:
+    """HDF5 would wait for a writer: a hundred tries with longer and longer pauses."""
+    whole, file = tube.read_bytes(), tmp_path / "damaged.h5"
+    begin = time.monotonic()
+    tried = 0
+    for at in range(8, 48):
+        for bit in (0, 2, 7):
+            file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
+            with pytest.raises(td.RecordingError):
+                td.Recording(file)
+            tried += 1
+    for part in (0.1, 0.4, 0.9):
+        file.write_bytes(whole[: int(part * len(whole))])
+        with pytest.raises(td.RecordingError):
+            td.Recording(file)
+        tried += 1
+    assert time.monotonic() - begin < 2 * tried  # each of them takes minutes if HDF5 waits

@@ -125,9 +125,10 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
-        action = np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0)
+        action = np.asarray(action, dtype=np.float64)
         if not np.isfinite(action).all():
             raise ValueError("action: must be finite")
+        action = np.clip(action, -1.0, 1.0)
         run, low, high = self._run, self._limits[:, 0], self._limits[:, 1]
         if self._rate is None:
             target = low + 0.5 * (action + 1.0) * (high - low)

@@ -129,9 +129,10 @@ class Simulations:
         self, numbers: npt.NDArray[np.intp], actions: npt.NDArray[Any]
     ) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
         """Rewards, terminated, truncated and infos of one step; a non-finite action raises ValueError."""
-        actions = np.minimum(np.maximum(np.asarray(actions, dtype=np.float64), -1.0), 1.0)
+        actions = np.asarray(actions, dtype=np.float64)
         if not np.logical_and.reduce(np.isfinite(actions), axis=None):
             raise ValueError("action: must be finite")
+        actions = np.minimum(np.maximum(actions, -1.0), 1.0)
         task = self.task
         if actions.shape != (len(numbers), task.actions):
             raise ValueError(f"action: shape = {actions.shape[1:]}, must be ({task.actions},)")

@@ -180,7 +180,7 @@ def pictures_section(folder: Path) -> str:
     figures = []
     for path in sorted(folder.glob("snapshot_*.png")):
         time = re.search(r"_(-?\d+(?:\.\d+)?)s\.png$", path.name)
-        caption = f"t = {float(time.group(1)):.2f} s" if time else path.stem
+        caption = f"t = {float(time.group(1)):.2f} s" if time else escape(path.stem)
         figures.append(
             f'<figure><img alt="the scene, {caption}" src="{data_uri(path, "image/png")}">'
             f"<figcaption>{caption}</figcaption></figure>"

@@ -16,8 +16,9 @@ from pathlib import Path
 from tendril._errors import ModelError
 from tendril._files import write_atomically
 from tendril.sweep.plan import SweepPlan
-from tendril.sweep.runs import read_plan
+from tendril.sweep.runs import DamagedPlan, read_plan
 
+_OWN = frozenset(("lock", "files", "journal", "runs"))  # what a sweep makes before its plan
 _PATIENCE = 10.0  # s that an interrupted run has to end, and a killed driver's children
 
 
@@ -64,8 +65,12 @@ def is_running(folder: Path) -> bool:
 def open_folder(folder: Path, plan: SweepPlan) -> bool:
     """Makes the folder or checks that it is one of this sweep. Returns whether it was empty or made."""
     file = folder / "sweep.json"
-    if file.exists():
-        earlier = read_plan(folder)
+    if file.is_file():
+        try:
+            earlier = read_plan(folder)
+        except DamagedPlan:
+            file.replace(folder / "sweep.json.damaged")  # the plan is written again; the journal is what counts
+            return False
         for key in ("name", "experiment"):
             mine, other = getattr(plan, key), getattr(earlier, key)
             if Path(mine).name != Path(other).name:
@@ -73,7 +78,7 @@ def open_folder(folder: Path, plan: SweepPlan) -> bool:
                     f"{folder}: {key} = {other}: must be a folder of the sweep {mine}: choose another --out"
                 )
         return False
-    if folder.exists() and (not folder.is_dir() or any(entry.name != "lock" for entry in folder.iterdir())):
+    if folder.exists() and not (folder.is_dir() and _OWN.issuperset(entry.name for entry in folder.iterdir())):
         raise ModelError(f"{folder}: is not empty and no folder of a sweep: choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     return True

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+OUTCOMES = ("done", "diverged", "timeout", "crashed")
 
 
 def encode(record: Record) -> bytes:
@@ -24,18 +25,48 @@ def encode(record: Record) -> bytes:
 
 def decode(line: bytes) -> Record | None:
     """Returns the record of a line; None for a truncated one."""
+    text = line.removesuffix(b"\n").removesuffix(b"\r")[9:]  # a copy may have other ends of lines
     try:
-        if not line.endswith(b"\n") or int(line[:8], 16) != zlib.crc32(line[9:-1]):
+        if not line.endswith(b"\n") or int(line[:8], 16) != zlib.crc32(text):
             return None
-        record = json.loads(line[9:].decode())
-    except ValueError:
+        record = json.loads(text.decode())
+    except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) else None
+    return record if _is_record(record) else None
+
+
+def _is_record(record: Any) -> bool:
+    """Tells whether what a line has is of the kinds that a driver writes."""
+
+    def number(value: Any) -> bool:
+        return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+    def check(value: Any) -> bool:
+        return (
+            isinstance(value, dict)
+            and isinstance(value.get("name"), str)
+            and isinstance(value.get("metric"), str)
+            and all(number(value.get(key)) for key in ("value", "min", "max"))
+        )
+
+    return (
+        isinstance(record, dict)
+        and isinstance(record.get("id"), str)
+        and record.get("outcome") in OUTCOMES
+        and record.get("verdict", 0) in (None, "pass", "fail", "none")
+        and isinstance(record.get("checks"), list)
+        and all(check(one) for one in record["checks"])
+        and isinstance(record.get("metrics"), dict)
+        and all(number(value) for value in record["metrics"].values())
+        and isinstance(record.get("error", ""), str)
+    )
 
 
 def read(folder: Path) -> Iterator[tuple[str, Record | None]]:
     """All lines of all files, as `file:line` and record; None: truncated."""
     for file in sorted(folder.glob("*.jsonl")):
+        if not file.is_file():  # a pipe would not end
+            continue
         with file.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 yield f"{file}:{number}", decode(line)

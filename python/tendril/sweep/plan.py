@@ -131,8 +131,11 @@ class SweepPlan:
     @staticmethod
     def from_json(data: Mapping[str, Any], file: Path) -> SweepPlan:
         """Throws ModelError for a newer format."""
-        if data.get("format") != FORMAT:
-            raise ModelError(f"{file}: format = {data.get('format')}: must be {FORMAT}: written by a newer tendril")
+        given = data["format"]
+        if isinstance(given, int) and given > FORMAT:
+            raise ModelError(f"{file}: format = {given}: must be {FORMAT}: written by a newer tendril")
+        if given != FORMAT:
+            raise ValueError(f"format = {given}")
 
         def settings(pairs: list[list[Any]]) -> SettingPairs:
             return tuple((key, value) for key, value in pairs)

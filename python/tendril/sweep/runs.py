@@ -41,15 +41,20 @@ class JournalEntry:
     numbers: int  # digest of what no machine may change
 
 
+class DamagedPlan(ModelError):
+    """A `sweep.json` that cannot be read."""
+
+
 def read_plan(folder: Path) -> SweepPlan:
     file = folder / "sweep.json"
     try:
-        data = json.loads(file.read_text())
-    except FileNotFoundError:
-        raise ModelError(f"{folder}: has no sweep.json: must be a folder of tendril sweep") from None
-    except ValueError:
-        raise ModelError(f"{file}: is damaged: start the sweep again, its runs are kept") from None
-    return SweepPlan.from_json(data, file)
+        if not file.is_file():
+            raise ModelError(f"{folder}: has no sweep.json: must be a folder of tendril sweep")
+        return SweepPlan.from_json(json.loads(file.read_text()), file)
+    except ModelError:
+        raise
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        raise DamagedPlan(f"{file}: is damaged: start the sweep again, its runs are kept") from None
 
 
 def numbers_of(record: journal.Record) -> int:

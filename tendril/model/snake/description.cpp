@@ -146,7 +146,17 @@ SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
   SnakeStart start;
   start.yaw = read_wave(fields, "yaw");
   start.pitch = read_wave(fields, "pitch");
+  const auto require_limit = [&](std::string_view key, double angle) {
+    if (std::abs(angle) <= snake.joint_limit) return;
+    fields.refuse(key,
+                  fmt::format("{:.6g} rad is beyond the joints' limit of {:.6g} rad{}", angle,
+                              snake.joint_limit,
+                              std::abs(angle) > 2.0 * std::numbers::pi ? ": in degrees?" : ""));
+  };
+  require_limit("yaw", start.yaw.amplitude);
+  require_limit("pitch", start.pitch.amplitude);
   start.angles = fields.numbers("angles", kAnyNumber);
+  for (const double angle : start.angles) require_limit("angles", angle);
   if (!start.angles.empty() && start.angles.size() != static_cast<std::size_t>(snake.joints)) {
     fields.refuse("angles", fmt::format("must be {} angles, one for each joint", snake.joints));
   }
