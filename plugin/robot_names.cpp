@@ -37,6 +37,7 @@ RobotNames robot_names(const mjModel* m, int instance) {
   const std::string_view name = text != nullptr ? text : "";
   const auto has_base = [m](const RobotNames& names) {
     const std::string base = names(names::kBase);
+    if (mj_name2id(m, mjOBJ_BODY, base.c_str()) >= 0) return true;
     for (int body = 0; body < static_cast<int>(m->nbody); ++body) {
       const char* const other = mj_id2name(m, mjOBJ_BODY, body);
       if (other != nullptr && base == other) return true;

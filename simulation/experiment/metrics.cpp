@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -24,19 +26,25 @@ bool has_round_axis(const mjModel& model, int geom) {
   return model.geom_type[geom] == mjGEOM_CAPSULE || model.geom_type[geom] == mjGEOM_CYLINDER;
 }
 
+/// The quantity that each sensor of the model shows; nothing for sensors of the scene.
+std::vector<std::optional<std::string>> shown_quantities(const mjModel& model) {
+  std::vector<std::optional<std::string>> shown;
+  for (int i = 0; i < model.nsensor; ++i) shown.push_back(shown_quantity(&model, i));
+  return shown;
+}
+
 /// The sensors that show a quantity: those of controllers; without any, those that a scene calls
 /// so.
-std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
-  std::vector<int> found;
+std::vector<int> sensors_called(const mjModel& model,
+                                std::span<const std::optional<std::string>> shown,
+                                const std::string& quantity) {
+  std::vector<int> of_controllers, of_scene;
   for (int i = 0; i < model.nsensor; ++i) {
-    if (shown_quantity(&model, i) == quantity) found.push_back(i);
+    const std::optional<std::string>& other = shown[static_cast<std::size_t>(i)];
+    if (other == quantity) of_controllers.push_back(i);
+    if (!other && shows(object_name(model, mjOBJ_SENSOR, i), quantity)) of_scene.push_back(i);
   }
-  if (!found.empty()) return found;
-  for (int i = 0; i < model.nsensor; ++i) {
-    const bool is_of_scene = !shown_quantity(&model, i);
-    if (is_of_scene && shows(object_name(model, mjOBJ_SENSOR, i), quantity)) found.push_back(i);
-  }
-  return found;
+  return of_controllers.empty() ? of_scene : of_controllers;
 }
 
 /// A point in the frame of a geom.
@@ -120,9 +128,10 @@ Metrics::Metrics(const mjModel& model) : model_(model), robots_(model) {
     if (is_scalar && model.jnt_limited[joint] && robots_.base_of_body(model.jnt_bodyid[joint]) != 0)
       limited_joints_.push_back(joint);
   }
+  const std::vector<std::optional<std::string>> shown = shown_quantities(model);
   for (const ReportedQuantity& quantity : declared_quantities()) {
     if (reported(quantity.name) != nullptr || find_signal(quantity.name) != nullptr) continue;
-    std::vector<int> sensors = sensors_called(model, quantity.name);
+    std::vector<int> sensors = sensors_called(model, shown, quantity.name);
     if (sensors.empty()) continue;
     reported_.push_back({quantity.name, quantity.unit, quantity.summary, quantity.smallest_is_worst,
                          std::move(sensors)});

@@ -474,3 +474,32 @@ TEST_CASE("scene: files that are missing or broken are named", "[scene]") {
       "lacking.xml", R"(<mujoco><asset><model name="arm" file="none.toml"/></asset></mujoco>)");
   CHECK_THROWS_WITH(load_scene(lacking), Catch::Contains("none.toml: No such file"));
 }
+
+TEST_CASE("scene: what controllers of the library say of their tips is the model's truth",
+          "[scene]") {
+  const auto [file, prefix, tip] = GENERATE(table<const char*, const char*, const char*>(
+      {{"reach/reach.xml", "arm_", "arm_tip"},
+       {"reach_clutter/reach_clutter.xml", "arm_", "arm_tip"},
+       {"tendon_arm/tendon_arm.xml", "arm_", "arm_tip"},
+       {"youbot_targets/youbot_targets.xml", "Y_", "Y_tip"},
+       {"mobile_arm/mobile_arm.xml", "M_", "M_arm_tip"},
+       {"mobile_arm/mobile_arm.xml", "M_arm_", "M_arm_tip"}}));
+  CAPTURE(file, prefix);
+  const Scene scene = load_scene(std::string("scenes/") + file);
+  const mjModel& model = *scene.model;
+  const DataPtr data = make_data(model);
+  const auto is_meant = [name = std::string(prefix)](const SceneRobot& robot) {
+    return robot.names.prefix == name;
+  };
+  const auto robot = std::find_if(scene.robots.begin(), scene.robots.end(), is_meant);
+  REQUIRE(robot != scene.robots.end());
+  const int site = mj_name2id(&model, mjOBJ_SITE, tip);
+  const int body = mj_name2id(&model, mjOBJ_BODY, robot->target.c_str());
+  const int sensor = mj_name2id(&model, mjOBJ_SENSOR, robot->names("tip_error").c_str());
+  REQUIRE((site >= 0 && body >= 0 && sensor >= 0));
+  for (int step = 0; step < 40; ++step) {
+    mj_step(&model, data.get());
+    const double distance = mju_dist3(data->site_xpos + 3 * site, data->xpos + 3 * body);
+    CHECK(data->sensordata[model.sensor_adr[sensor]] == Approx(distance).margin(1e-9));
+  }
+}
