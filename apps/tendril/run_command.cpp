@@ -12,6 +12,7 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -23,6 +24,7 @@
 #include "apps/tendril/write_report.hpp"
 #include "rendering/render_recording.hpp"
 #include "rendering/video_writer.hpp"
+#include "simulation/experiment/input_files.hpp"
 #include "simulation/experiment/summary.hpp"
 #include "simulation/families/families.hpp"
 #include "simulation/files/file_descriptor.hpp"
@@ -48,6 +50,7 @@ struct RunArguments {
   PictureArguments picture;
   std::optional<double> frame_rate;
   bool json = false;
+  bool list_files = false;
   bool video = false;
   bool no_record = false;
   bool no_report = false;
@@ -294,11 +297,25 @@ std::filesystem::path default_folder(const simulation::Experiment& experiment,
          fmt::format("{}-seed{}", experiment.name, changes.seed.value_or(experiment.seed));
 }
 
+/// Prints the files that a run reads, as JSON.
+int list_files(const simulation::Experiment& experiment, const simulation::RunChanges& changes) {
+  std::vector<simulation::Setting> settings = changes.settings;
+  if (!changes.controller.empty())
+    settings.push_back({"controller.plugin", {changes.controller}, "--controller"});
+  std::vector<std::string> names;
+  for (const std::filesystem::path& file : simulation::input_files(experiment, settings))
+    names.push_back(file.string());
+  std::cout << nlohmann::json(names).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+            << '\n';
+  return 0;
+}
+
 int run(const RunArguments& arguments) {
   simulation::require_kind(arguments.file, "run", simulation::kRunnable);
   simulation::Experiment experiment = simulation::load_experiment(arguments.file);
   simulation::RunOptions options;
   options.changes = changes_of(arguments);
+  if (arguments.list_files) return list_files(experiment, options.changes);
   static_cast<void>(video_options(arguments));  // refuses them before the run
   const std::filesystem::path out = arguments.out.empty()
                                         ? default_folder(experiment, options.changes)
@@ -388,6 +405,8 @@ void add_run_command(CommandLine& line) {
       .excludes(camera);
   command.flag("--no-report", arguments->no_report, "do not write report.html");
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
+  command.flag("--list-files", arguments->list_files,
+               "print the files that the run reads, as JSON, and run nothing");
   command.footer(
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml --seed 3 --set "
       "option.timestep=0.004 --out "

@@ -37,9 +37,10 @@ def controller(
     default zeros), of an arm `senses_contacts = True`, `commands = "moments"` or `"tensions"` of an arm, `"torques"` of
     a snake or of joints on a platform (default "setpoints": the coordinates `command.q`), and the line that is drawn,
     (points, 3): `path(self, memory)` of an arm, in its base frame, `path(self, measurement, memory)` of a snake, in the
-    world frame. `update` is a function of its arguments: it may be called several times in a step, and what lasts is in
-    `next_memory`, a copy of `memory` on entry. An exception stops the controller: one warning with file and line,
-    status 5, the servos hold; in `__init__` the scene is not loaded.
+    world frame. `files = ["weights.npz"]` names the files that the class reads, relative to its own file: they must be
+    there, and a sweep counts them among its inputs. `update` is a function of its arguments: it may be called several
+    times in a step, and what lasts is in `next_memory`, a copy of `memory` on entry. An exception stops the controller:
+    one warning with file and line, status 5, the servos hold; in `__init__` the scene is not loaded.
 
     :param kind: of the robots: "continuum" (`ArmContext`, `ArmMeasurement`, `ArmCommand`), "snake" (`Snake...`),
         "mobile" (`Mobile...`: joints on a platform), "platform" (`PlatformContext`: a platform with a continuum arm)
@@ -61,6 +62,7 @@ def controller(
     def register(cls: _Class) -> _Class:
         if not inspect.isclass(cls) or not callable(getattr(cls, "update", None)):
             raise ModelError(f"{name}: {cls!r}: must be a class with the function update")
+        _require_files(name, cls)
         register_controller(name, kind, cls, rows, own, _source_of(cls), describe)
         registered.add(name)
         return cls
@@ -103,6 +105,16 @@ def _source_of(cls: type) -> str:
     except TypeError:
         return ""
     return str(file) if file.is_file() else ""
+
+
+def _require_files(name: str, cls: type) -> None:
+    files = getattr(cls, "files", [])
+    if not isinstance(files, list | tuple) or not all(isinstance(file, str) for file in files):
+        raise ModelError(f"{name}: files = {files!r}: must be a list of names")
+    folder = Path(_source_of(cls)).parent
+    for file in files:
+        if not (folder / file).is_file():
+            raise ModelError(f"{name}: files: {folder / file}: No such file")
 
 
 def _row(controller_name: str, key: str, value: Setting) -> _Row:

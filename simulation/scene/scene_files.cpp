@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <pugixml.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "tendril/model/robot_mjcf.hpp"
@@ -112,48 +114,71 @@ class SceneReader {
   std::string attached_;  ///< place of the first robot that is attached; empty: none yet
 };
 
-/// The files that the engine reads for a scene.
+/// Collects the files that the engine reads for a model: every file of one of the names, in each of
+/// the directories in which the engine may look for it.
 class EngineFiles {
  public:
   /// @param folder  that the names in the file are relative to
-  void check(const fs::path& file, const fs::path& folder) {
-    if (!seen_.insert(file).second) return;
-    const std::string xml = read_text_file(file);
-    const std::vector<Element> elements = scan_elements(xml);
-    for (const Element& element : elements) add_directories(element);
-    for (const Element& element : elements) {
-      for (const auto& [key, name] : element.attributes) {
+  void add_model(const fs::path& file, const fs::path& folder) {
+    if (!read_.insert(file.lexically_normal()).second) return;
+    add_text(read_text_file(file), file, folder);
+  }
+
+  /// @param file  whose text it is, for messages
+  void add_text(const std::string& xml, const fs::path& file, const fs::path& folder) {
+    folders_.insert(folder);
+    folders_.insert(file.parent_path());
+    for (const Element& element : scan_elements(xml)) {
+      for (const auto& [key, value] : element.attributes) {
+        if (std::ranges::find(kDirectories, key) != kDirectories.end()) directories_.insert(value);
         if (!key.starts_with("file")) continue;  // file, fileright, filename...
-        for (const fs::path& directory : directories_) {
-          const fs::path path = folder / directory / name;
-          std::error_code ignored;
-          const fs::file_status status = fs::status(path, ignored);
-          if (!fs::exists(status) || fs::is_directory(status)) continue;
-          if (!fs::is_regular_file(status)) {
-            throw ModelError(fmt::format(
-                "{}:{}: {}: {} = {}: is a device or a pipe: must be a readable file", file.string(),
-                line_of(element, xml), element.name, key, path.string()));
-          }
-          check_content(element, path, folder);
-        }
+        const std::string origin =
+            fmt::format("{}:{}: {}: {}", file.string(), line_of(element, xml), element.name, key);
+        if (!is_model(element, value))
+          names_.push_back({value, origin});
+        else if (add(folder / value, origin))
+          add_model(folder / value,
+                    element.name == "include" ? folder : (folder / value).parent_path());
       }
     }
   }
 
- private:
-  void add_directories(const Element& element) {
-    for (const char* const key : {"assetdir", "meshdir", "texturedir"}) {
-      const auto directory = element.attributes.find(key);
-      if (directory != element.attributes.end()) directories_.insert(directory->second);
+  /// Returns all files, those that exist, without repetitions.
+  [[nodiscard]] std::vector<EngineFile> take() {
+    for (const auto& [name, origin] : names_) {
+      for (const fs::path& folder : folders_) {
+        for (const fs::path& directory : directories_) {
+          add(folder / directory / name, origin);
+          add(folder / directory / fs::path(name).filename(), origin);  // strippath
+        }
+      }
     }
+    return std::move(found_);
   }
 
-  void check_content(const Element& element, const fs::path& path, const fs::path& folder) {
-    if (element.name == "include") check(path, folder);
-    if (element.name == "model" && path.extension() != ".toml") check(path, path.parent_path());
+ private:
+  static constexpr std::array<std::string_view, 3> kDirectories = {"assetdir", "meshdir",
+                                                                   "texturedir"};
+  struct Name {
+    std::string text, origin;
+  };
+
+  static bool is_model(const Element& element, const std::string& name) {
+    return element.name == "include" || (element.name == "model" && !name.ends_with(".toml"));
   }
 
-  std::set<fs::path> seen_, directories_{""};
+  /// Returns whether it is a regular file.
+  bool add(const fs::path& path, const std::string& origin) {
+    std::error_code ignored;
+    const fs::file_status status = fs::status(path, ignored);
+    if (!fs::exists(status) || fs::is_directory(status)) return false;
+    if (seen_.insert(path.lexically_normal()).second) found_.push_back({path, origin});
+    return fs::is_regular_file(status);
+  }
+
+  std::set<fs::path> read_, seen_, folders_, directories_{""};
+  std::vector<Name> names_;
+  std::vector<EngineFile> found_;
 };
 
 }  // namespace
@@ -164,6 +189,25 @@ SceneFiles read_scene_files(const fs::path& scene, std::span<const Override> ove
   return files;
 }
 
-void refuse_devices(const fs::path& scene) { EngineFiles().check(scene, scene.parent_path()); }
+std::vector<EngineFile> engine_files(const fs::path& model) {
+  EngineFiles files;
+  files.add_model(model, model.parent_path());
+  return files.take();
+}
+
+std::vector<EngineFile> engine_files(const std::string& mjcf, const fs::path& file) {
+  EngineFiles files;
+  files.add_text(mjcf, file, file.parent_path());
+  return files.take();
+}
+
+void refuse_devices(const fs::path& scene) {
+  for (const EngineFile& file : engine_files(scene)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(file.path, ignored)) continue;
+    throw ModelError(fmt::format("{} = {}: is a device or a pipe: must be a readable file",
+                                 file.origin, file.path.string()));
+  }
+}
 
 }  // namespace tendril::simulation

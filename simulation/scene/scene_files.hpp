@@ -22,6 +22,23 @@ struct SceneFiles {
 [[nodiscard]] SceneFiles read_scene_files(const std::filesystem::path& scene,
                                           std::span<const Override> overrides);
 
+/// A file that the engine reads itself.
+struct EngineFile {
+  std::filesystem::path path;
+  std::string origin;  ///< who names it: `scene.xml:3: mesh: file`
+};
+
+/// Lists the files that the engine may read for an MJCF model besides the model: includes, models,
+/// meshes, textures, height fields, in every directory that a `compiler` element of any of the
+/// files names. Robot files (`.toml`) are listed, what these name is not. Throws ModelError for a
+/// file that cannot be read.
+[[nodiscard]] std::vector<EngineFile> engine_files(const std::filesystem::path& model);
+
+/// As above, of a text.
+/// @param file  whose folder the names are relative to
+[[nodiscard]] std::vector<EngineFile> engine_files(const std::string& mjcf,
+                                                   const std::filesystem::path& file);
+
 /// Refuses devices and pipes among the files that the engine reads itself (meshes, textures,
 /// models): it would wait for them indefinitely. Throws ModelError.
 void refuse_devices(const std::filesystem::path& scene);

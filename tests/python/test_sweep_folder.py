@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 
 import tendril as td
 from tendril._errors import ModelError
+from tendril._program import find_program
 from tendril.sweep import journal
 from tendril.sweep.folder import open_folder
+from tendril.sweep.inputs import InputChangeDetector, copy_inputs, find_files
 from tendril.sweep.plan import SweepPlan, Variant
 from tendril.sweep.runs import read_plan
 
@@ -135,3 +138,103 @@ def test_a_folder_that_a_killed_driver_has_just_made_is_taken(tmp_path: Path) ->
     (tmp_path / "notes.txt").touch()
     with pytest.raises(ModelError, match="is not empty and no folder of a sweep"):
         open_folder(tmp_path, PLAN)
+
+
+def test_a_folder_whose_plan_is_lost_is_taken_and_a_folder_of_other_results_is_not(tmp_path: Path) -> None:
+    for name in ("runs.csv", "summary.json", ".sweep.json.x.part"):
+        (tmp_path / name).touch()
+    with pytest.raises(ModelError, match="is not empty and no folder of a sweep"):
+        open_folder(tmp_path, PLAN)
+    (tmp_path / "journal").mkdir()
+    assert open_folder(tmp_path, PLAN)
+
+
+@pytest.mark.parametrize("name", ["lock", "sweep.json"])
+def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(ModelError, match=f"{name}: must be a file"):
+        open_folder(tmp_path, PLAN)
+
+
+@pytest.mark.parametrize("name", ["files", "journal", "runs"])
+def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(ModelError, match=f"{name}: must be a folder"):
+        open_folder(tmp_path, PLAN)
+
+
+def plan_of(folder: Path, python: str = "") -> SweepPlan:
+    """A plan of an experiment whose only other file is one in Python."""
+    (folder / "reach.toml").write_text('scene = "reach.xml"\n')
+    (folder / "reach.xml").write_text("<mujoco/>")
+    variants = (Variant("default", (), "", str(folder / python) if python else ""),)
+    plan = replace(PLAN, experiment=str(folder / "reach.toml"), variants=variants, files={}, named={}, stamps={})
+    find_files(plan, find_program())
+    return plan
+
+
+def test_digests_stamps_and_copies_are_of_one_moment(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    assert set(plan.files) == {"reach.toml", "reach.xml"} and set(plan.stamps) == set(plan.files)
+    assert read_plan_of(plan) == plan  # and no stamps in it
+    detector = InputChangeDetector(plan)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    copy_inputs(plan, copies)
+    assert {file.name for file in copies.iterdir()} == set(plan.files.values())
+    scene = tmp_path / "reach.xml"
+    os.link(scene, tmp_path / "link.xml")  # no change of its content
+    assert detector.changed() is None
+    scene.write_text("<mujoco> </mujoco>")
+    assert detector.changed() == scene
+    scene.write_text("<mujoco/>")  # a run may have read the other text
+    assert detector.changed() == scene
+    for file in copies.iterdir():
+        file.unlink()
+    with pytest.raises(OSError, match=r"reach\.xml: was changed while the sweep was read"):
+        copy_inputs(plan, copies)
+    assert plan.files["reach.xml"] not in {file.name for file in copies.iterdir()}
+
+
+def test_a_plan_from_elsewhere_is_held_to_its_digests(tmp_path: Path) -> None:
+    plan = read_plan_of(plan_of(tmp_path))
+    assert InputChangeDetector(plan).changed() is None
+    (tmp_path / "reach.xml").write_text("<mujoco> </mujoco>")
+    with pytest.raises(ModelError, match=r"reach\.xml: is not as the sweep read it"):
+        InputChangeDetector(plan)
+
+
+def read_plan_of(plan: SweepPlan) -> SweepPlan:
+    return SweepPlan.from_json(json.loads(json.dumps(plan.to_json())), Path("sweep.json"))
+
+
+CONTROLLER = """import tendril as td
+@td.controller("my.one", kind="continuum")
+class One:
+    {line}
+"""
+
+
+@pytest.mark.parametrize("line", ['files = ["w.txt"]', 'files: list[str] = ["w.txt"]', 'files = ("sub/../w.txt",)'])
+def test_files_that_a_controller_names_are_inputs(tmp_path: Path, line: str) -> None:
+    (tmp_path / "w.txt").write_text("1")
+    (tmp_path / "own.py").write_text(CONTROLLER.format(line=line))
+    plan = plan_of(tmp_path, "own.py")
+    assert set(plan.files) == {"reach.toml", "reach.xml", "own.py", "w.txt"}
+    ids = {run.id for run in plan.runs()}
+    (tmp_path / "w.txt").write_text("2")
+    assert not ids & {run.id for run in plan_of(tmp_path, "own.py").runs()}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("files = list_them()", "must be a list of names, written out"),
+        ("files = [3]", "must be a list of names, written out"),
+        ('files = ["none.txt"]', r"none\.txt: No such file"),
+    ],
+)
+def test_files_that_cannot_be_counted_are_refused(tmp_path: Path, line: str, reason: str) -> None:
+    (tmp_path / "own.py").write_text(CONTROLLER.format(line=line))
+    with pytest.raises(ModelError, match=rf"own\.py:4: One: files: .*{reason}|own\.py:4: One: files: {reason}"):
+        plan_of(tmp_path, "own.py")

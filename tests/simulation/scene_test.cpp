@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "simulation/experiment/experiment.hpp"
+#include "simulation/experiment/input_files.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -502,4 +503,33 @@ TEST_CASE("scene: what controllers of the library say of their tips is the model
     const double distance = mju_dist3(data->site_xpos + 3 * site, data->xpos + 3 * body);
     CHECK(data->sensordata[model.sensor_adr[sensor]] == Approx(distance).margin(1e-9));
   }
+}
+
+TEST_CASE("scene: the files that a run reads are listed, those of each choice too", "[scene]") {
+  const TemporaryFolder folder;
+  // Who names what: parts.xml, included, names the directories of the includer's own mesh.
+  folder.write("scene.xml", R"(<mujoco><asset><mesh name="w" file="wall.obj"/></asset>
+    <include file="sub/parts.xml"/><asset><model name="arm" file="robots/arm.toml"/>
+    <model name="thing" file="things/thing.xml"/></asset></mujoco>)");
+  folder.write("sub/parts.xml", R"(<mujoco><compiler meshdir="m" texturedir="t"/><asset>
+    <texture name="s" type="cube" fileup="up.png" filedown="&#100;own.png"/></asset></mujoco>)");
+  folder.write("things/thing.xml",
+               R"(<mujoco><asset><mesh name="c" file="c.obj"/></asset></mujoco>)");
+  for (const char* const name : {"m/wall.obj", "t/up.png", "t/down.png", "things/c.obj",
+                                 "robots/poses.csv", "robots/other.csv", "unused.obj"})
+    folder.write(name, "0 0 0\n");
+  folder.write("robots/arm.toml", std::string(kArm) +
+                                      "[controller]\nplugin = \"tendril.follow_poses\"\n"
+                                      "poses = { file = \"poses.csv\" }\n");
+  const auto experiment = folder.write("e.toml", R"(scene = "scene.xml"
+[vary]
+"controller.poses" = { choice = [{ file = "other.csv" }, { file = "poses.csv" }] }
+)");
+  std::vector<std::string> found;
+  for (const auto& file : input_files(load_experiment(experiment)))
+    found.push_back(file.lexically_relative(experiment.parent_path()).string());
+  CHECK(found == std::vector<std::string>{"e.toml", "m/wall.obj", "robots/arm.toml",
+                                          "robots/other.csv", "robots/poses.csv", "scene.xml",
+                                          "sub/parts.xml", "t/down.png", "t/up.png", "things/c.obj",
+                                          "things/thing.xml"});
 }

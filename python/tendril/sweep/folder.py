@@ -15,10 +15,13 @@ from pathlib import Path
 
 from tendril._errors import ModelError
 from tendril._files import write_atomically
+from tendril.sweep.inputs import copy_inputs
 from tendril.sweep.plan import SweepPlan
 from tendril.sweep.runs import DamagedPlan, read_plan
 
-_OWN = frozenset(("lock", "files", "journal", "runs"))  # what a sweep makes before its plan
+_FOLDERS = frozenset(("files", "journal", "runs"))
+_OWN = _FOLDERS | {"lock"}  # what a sweep makes before its plan
+_RESULTS = frozenset(("runs.csv", "summary.json", "report.html", "repeated", "sweep.json.damaged"))
 _PATIENCE = 10.0  # s that an interrupted run has to end, and a killed driver's children
 
 
@@ -65,6 +68,7 @@ def is_running(folder: Path) -> bool:
 def open_folder(folder: Path, plan: SweepPlan) -> bool:
     """Makes the folder or checks that it is one of this sweep. Returns whether it was empty or made."""
     file = folder / "sweep.json"
+    _require_kinds(folder)
     if file.is_file():
         try:
             earlier = read_plan(folder)
@@ -78,10 +82,27 @@ def open_folder(folder: Path, plan: SweepPlan) -> bool:
                     f"{folder}: {key} = {other}: must be a folder of the sweep {mine}: choose another --out"
                 )
         return False
-    if folder.exists() and not (folder.is_dir() and _OWN.issuperset(entry.name for entry in folder.iterdir())):
+    if folder.exists() and not _has_only_own(folder):
         raise ModelError(f"{folder}: is not empty and no folder of a sweep: choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     return True
+
+
+def _require_kinds(folder: Path) -> None:
+    """Throws ModelError for a file in the place of a folder, or the other way round."""
+    for name in sorted(_OWN | {"sweep.json"}):
+        path = folder / name
+        if path.exists() and not (path.is_dir() if name in _FOLDERS else path.is_file()):
+            kind = "folder" if name in _FOLDERS else "file"
+            raise ModelError(f"{path}: must be a {kind} that the sweep has made: remove it, or choose another --out")
+
+
+def _has_only_own(folder: Path) -> bool:
+    """Tells whether a sweep that was stopped, or whose plan is lost, has made all that is in the folder."""
+    if not folder.is_dir():
+        return False
+    names = {entry.name for entry in folder.iterdir() if not (entry.name[0] == "." and entry.name.endswith(".part"))}
+    return names <= (_OWN | _RESULTS if "journal" in names else _OWN)
 
 
 def remove_parts(folder: Path) -> None:
@@ -91,10 +112,7 @@ def remove_parts(folder: Path) -> None:
 
 
 def write_inputs(folder: Path, plan: SweepPlan) -> None:
-    root = Path(plan.experiment).parent
-    for name, digest in plan.files.items():
-        if not (kept := folder / "files" / digest).exists():
-            write_atomically(kept, (root / name).read_bytes())
+    copy_inputs(plan, folder / "files")
     write_atomically(folder / "sweep.json", json.dumps(plan.to_json(), indent=1) + "\n")
 
 

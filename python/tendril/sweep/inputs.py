@@ -4,68 +4,43 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import os
-import re
-import tomllib
-from collections.abc import Iterator
+import subprocess
 from pathlib import Path
-from typing import Any
 
 from tendril._errors import ModelError
+from tendril._files import write_atomically
 from tendril._toml import read_toml
-from tendril.sweep.plan import SweepPlan, canonical, text_of
+from tendril.sweep.plan import SettingPairs, Stamp, SweepPlan, canonical, files_key, set_options
 
-_FILE_ATTRIBUTE = re.compile(r"""\bfile\w*\s*=\s*(?:"([^"]+)"|'([^']+)')""")
-_FOLDER_ATTRIBUTE = re.compile(r"""\b(?:mesh|texture|asset)dir\s*=\s*(?:"([^"]+)"|'([^']+)')""")
-
-
-def _texts(data: Any) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, dict | list):
-        for item in data.values() if isinstance(data, dict) else data:
-            yield from _texts(item)
+_ATTEMPTS = 3  # of reading a file that is being written
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a text that is no name of a file
-        return False
-
-
-def _named_by(path: Path) -> Iterator[Path]:
-    """The files that a scene, a robot or a plan names."""
-    if path.suffix in (".xml", ".mjcf"):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        folders = [path.parent] + [path.parent / (a or b) for a, b in _FOLDER_ATTRIBUTE.findall(text)]
-        names = [a or b for a, b in _FILE_ATTRIBUTE.findall(text)]
-    elif path.suffix in (".toml", ".plan"):
+def _data_files(module: Path, node: ast.ClassDef) -> list[Path]:
+    """The files that a controller names: `files = ["weights.npz"]`, relative to its module's folder."""
+    is_controller = any("controller" in ast.unparse(decorator) for decorator in node.decorator_list)
+    found: list[Path] = []
+    for statement in node.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if not any(isinstance(target, ast.Name) and target.id == "files" for target in targets):
+            continue
         try:
-            names = list(_texts(tomllib.loads(path.read_text(encoding="utf-8"))))
-        except ValueError:
-            return  # the program says what is wrong with it
-        folders = [path.parent]
-    else:
-        return
-    for folder in folders:
-        yield from (folder / name for name in names if _is_file(folder / name))
-
-
-def _with_named(files: list[Path]) -> dict[Path, None]:
-    """The files and all that they name, in order of discovery."""
-    found: dict[Path, None] = {}
-    queue = list(files)
-    while queue:
-        path = Path(os.path.normpath(queue.pop()))
-        if path not in found:
-            found[path] = None
-            queue += _named_by(path)
-    return found
+            names = ast.literal_eval(statement.value)  # type: ignore[attr-defined]
+            found += [Path(os.path.normpath(module.parent / name)) for name in names]
+        except (ValueError, TypeError):
+            if is_controller:
+                raise ModelError(
+                    f"{module}:{statement.lineno}: {node.name}: files: must be a list of names, written out"
+                ) from None
+        if is_controller and (missing := [file for file in found if not file.is_file()]):
+            raise ModelError(f"{module}:{statement.lineno}: {node.name}: files: {missing[0]}: No such file")
+    return [file for file in found if file.is_file()]
 
 
 def _with_modules(file: Path) -> list[Path]:
-    """A Python file and the modules that it imports from its own folder, and that these import from there."""
+    """A Python file, the modules that it imports from its own folder, and that these import from there, and the files
+    that their controllers name. Throws ModelError."""
     found: list[Path] = []
     queue = [file]
     while queue:
@@ -79,6 +54,8 @@ def _with_modules(file: Path) -> list[Path]:
             continue  # the run says so
         for node in ast.walk(tree):
             names: list[str] = []
+            if isinstance(node, ast.ClassDef):
+                found += [data for data in _data_files(path, node) if data not in found]
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -95,67 +72,116 @@ def _with_modules(file: Path) -> list[Path]:
     return found
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _bytes_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _experiment_digest(content: dict[str, Any]) -> str:
-    without = {key: value for key, value in content.items() if key != "sweep"}
-    return hashlib.sha256(canonical(without).encode()).hexdigest()
+def _digest(plan: SweepPlan, name: str) -> str:
+    """The digest of a file of the sweep; of the experiment without its table `[sweep]`. Throws OSError, ModelError."""
+    experiment = Path(plan.experiment)
+    if name != experiment.name:
+        return _bytes_digest(experiment.parent / name)
+    content = {key: value for key, value in read_toml(experiment).items() if key != "sweep"}
+    return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
 def require_files(plan: SweepPlan) -> None:
     """Throws ModelError when a file is not the one that the sweep read."""
-    experiment = Path(plan.experiment)
     for name, digest in plan.files.items():
-        path = experiment.parent / name
+        path = Path(plan.experiment).parent / name
         if not path.is_file():
             raise ModelError(f"{path}: No such file or directory")
-        if (_experiment_digest(read_toml(path)) if name == experiment.name else _digest(path)) != digest:
+        if _digest(plan, name) != digest:
             raise ModelError(f"{path}: is not as the sweep read it: its text is files/{digest} of the sweep's folder")
 
 
-def find_files(plan: SweepPlan, experiment: Path, content: dict[str, Any]) -> None:
-    """Fills `files` with digests of what the experiment names, and what these name, and `named`."""
-    folder = experiment.parent
-    without = {key: value for key, value in content.items() if key != "sweep"}
-    base = _with_named([folder / text for text in _texts(without) if _is_file(folder / text)])
+def _experiment_files(plan: SweepPlan, program: str, settings: SettingPairs) -> list[Path]:
+    """The files that a run reads, by the program's own list; none that the program refuses: the run says so."""
+    command = [program, "run", plan.experiment, "--list-files", *set_options(settings)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [Path(name) for name in json.loads(answer.stdout)] if answer.returncode == 0 else []
 
-    def name(path: Path) -> str:
-        return os.path.relpath(path, folder)
 
-    plan.files[experiment.name] = _experiment_digest(content)
-    plan.files.update({name(path): _digest(path) for path in base if name(path) != experiment.name})
-    values = {text_of(value) for cell in plan.cells for _, value in cell}
-    values |= {text_of(value) for variant in plan.variants for _, value in variant.settings}
-    values |= {text_of(value) for _, value in plan.settings}
-    for file in {file for variant in plan.variants for file in (variant.python, variant.plugin)} - {""}:
-        path = Path(os.path.normpath(file))
-        used = _with_modules(path) if path.suffix == ".py" else [path]
-        plan.files.update({name(path): _digest(path) for path in used})
-        plan.named[file] = [name(path) for path in used]
-    folders = {folder, *(path.parent for path in base)}
-    for value in sorted(values - {""}):
-        for path in _with_named([f / value for f in folders if _is_file(f / value)]):
-            if path not in base:
-                plan.files[name(path)] = _digest(path)
-                plan.named.setdefault(value, []).append(name(path))
+def find_files(plan: SweepPlan, program: str) -> None:
+    """Fills `files`, `named` and `stamps` with what each run reads. Throws ModelError, OSError."""
+
+    experiment = Path(plan.experiment)
+
+    def names(paths: list[Path]) -> list[str]:
+        return [os.path.relpath(path, experiment.parent) for path in paths]
+
+    base = dict.fromkeys(names([experiment, *_experiment_files(plan, program, ())]))
+    for variant in plan.variants:
+        for cell in range(len(plan.cells)):
+            settings = plan.settings_of(cell, variant)
+            if (key := files_key(settings)) and key not in plan.named:
+                plan.named[key] = [
+                    name for name in names(_experiment_files(plan, program, settings)) if name not in base
+                ]
+        for file in {variant.python, variant.plugin} - {""}:
+            path = Path(os.path.normpath(file))
+            plan.named[file] = names(_with_modules(path) if path.suffix == ".py" else [path])
+    for name in [*base, *(name for named in plan.named.values() for name in named)]:
+        if name not in plan.files:
+            plan.files[name], plan.stamps[name] = _read(plan, name)
+
+
+def _read(plan: SweepPlan, name: str) -> tuple[str, Stamp]:
+    """Digest and stamp of one moment."""
+    path = Path(plan.experiment).parent / name
+    for _ in range(_ATTEMPTS):
+        stamp = _stamp(path)
+        digest = _digest(plan, name)
+        if stamp is not None and stamp == _stamp(path):
+            return digest, stamp
+    raise OSError(f"{path}: is being written: start the sweep when it is complete")
 
 
 class InputChangeDetector:
-    """Notices that an input file is changed while a sweep runs."""
+    """Notices that an input file is changed after the sweep has read it."""
 
     def __init__(self, plan: SweepPlan) -> None:
-        folder = Path(plan.experiment).parent
-        self._files = {folder / name: _stamp(folder / name) for name in plan.files}
+        """Throws ModelError when a file of a plan from elsewhere is not the one that the sweep read."""
+        if not plan.stamps:
+            require_files(plan)
+        self._plan = plan
+        self._folder = Path(plan.experiment).parent
+        self._stamps = {name: plan.stamps.get(name) or _stamp(self._folder / name) for name in plan.files}
 
     def changed(self) -> Path | None:
-        return next((path for path, stamp in self._files.items() if _stamp(path) != stamp), None)
+        for name, stamp in self._stamps.items():
+            path = self._folder / name
+            now = _stamp(path)
+            if now == stamp:
+                continue
+            if (
+                now is None
+                or stamp is None
+                or now[:3] != stamp[:3]
+                or _digest(self._plan, name) != self._plan.files[name]
+            ):
+                return path
+            self._stamps[name] = now  # links or permissions, the same content
+        return None
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def copy_inputs(plan: SweepPlan, folder: Path) -> None:
+    """Copies each file to `folder` by its digest. Throws OSError when one is no longer as the plan read it."""
+    for name, digest in plan.files.items():
+        kept, path = folder / digest, Path(plan.experiment).parent / name
+        if kept.exists():
+            continue
+        write_atomically(kept, path.read_bytes())
+        if _digest(plan, name) != digest or (name in plan.stamps and _stamp(path) != plan.stamps[name]):
+            kept.unlink()
+            raise OSError(f"{path}: was changed while the sweep was read: start the sweep again")
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """Time of the last change of content, size, number of the file, and time of its last change of any kind."""
     try:
         status = path.stat()
     except OSError:
         return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,10 @@ from typing import Any
 from tendril._errors import ModelError
 from tendril._toml import toml
 
-FORMAT = 1
+FORMAT = 2
 MAX_RUNS = 10_000_000
 SettingPairs = tuple[tuple[str, Any], ...]
+Stamp = tuple[int, ...]  # of a file: what changes with its content
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,9 @@ class SweepPlan:
     duration: float
     versions: dict[str, str]
     files: dict[str, str]  # SHA-256 by path from the experiment's folder
-    named: dict[str, list[str]] = field(default_factory=dict)  # files of `files` that only this setting's value names
+    named: dict[str, list[str]] = field(default_factory=dict)
+    """Files of `files` that only the runs with these settings (`files_key`), this Python file or this library read."""
+    stamps: dict[str, Stamp] = field(default_factory=dict, compare=False)  # of `files` when they were read; not kept
 
     def __len__(self) -> int:
         return len(self.seeds) * len(self.cells) * len(self.variants)
@@ -103,9 +106,7 @@ class SweepPlan:
         settings = self.settings_of(cell, variant)
         others = {file for files in self.named.values() for file in files}
         own = {
-            file
-            for value in [variant.python, variant.plugin, *(value for _, value in settings)]
-            for file in self.named.get(text_of(value), [])
+            file for key in (variant.python, variant.plugin, files_key(settings)) for file in self.named.get(key, [])
         }
         files = {file: digest for file, digest in self.files.items() if file not in others or file in own}
         mark = "\0"
@@ -124,9 +125,9 @@ class SweepPlan:
         return before.encode(), after.encode()
 
     def to_json(self) -> dict[str, Any]:
-        from dataclasses import asdict
-
-        return {"format": FORMAT, **asdict(self), "timeout": self.timeout if math.isfinite(self.timeout) else None}
+        data = asdict(replace(self, stamps={}))
+        del data["stamps"]
+        return {"format": FORMAT, **data, "timeout": self.timeout if math.isfinite(self.timeout) else None}
 
     @staticmethod
     def from_json(data: Mapping[str, Any], file: Path) -> SweepPlan:
@@ -161,8 +162,16 @@ def canonical(data: object) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
 
 
-def text_of(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _has_text(value: object) -> bool:
+    if isinstance(value, dict | list | tuple):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str)
+
+
+def files_key(settings: SettingPairs) -> str:
+    """Returns the settings that may name files as one text; empty if there are none."""
+    texts = [pair for pair in settings if _has_text(pair[1])]
+    return canonical(texts) if texts else ""
 
 
 @cache
@@ -187,9 +196,12 @@ def command_of(plan: SweepPlan, run: SweepRun, program: str) -> list[str]:
         command += ["--plugin", run.variant.plugin]
     if run.variant.controller:
         command += ["--controller", run.variant.controller]
-    for key, value in plan.settings_of(run.cell, run.variant):
-        command += ["--set", f"{key}={toml(value)}"]
-    return command
+    return command + set_options(plan.settings_of(run.cell, run.variant))
+
+
+def set_options(settings: SettingPairs) -> list[str]:
+    """Returns the options of `tendril run`."""
+    return [word for key, value in settings for word in ("--set", f"{key}={toml(value)}")]
 
 
 def default_folder(name: str) -> Path:

@@ -370,5 +370,5 @@ def _plan(
     )
     if len(plan) > MAX_RUNS:
         raise ModelError(f"{where}: {len(plan)} runs: must be at most 1e7")
-    find_files(plan, experiment, content)
+    find_files(plan, program)
     return plan

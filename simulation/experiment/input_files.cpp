@@ -1,0 +1,126 @@
+#include "simulation/experiment/input_files.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "simulation/scene/model_files.hpp"
+#include "simulation/scene/scene_files.hpp"
+#include "tendril/model/robot_description.hpp"
+#include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model/toml_fields.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_text(const Value& value) {
+  if (const auto* const list = std::get_if<Value::List>(&value.data))
+    return std::any_of(list->begin(), list->end(), has_text);
+  if (const auto* const table = std::get_if<Value::Table>(&value.data))
+    return std::any_of(table->begin(), table->end(),
+                       [](const auto& e) { return has_text(e.second); });
+  return std::holds_alternative<std::string>(value.data);
+}
+
+class InputFiles {
+ public:
+  explicit InputFiles(const Experiment& experiment) : experiment_(experiment) {
+    add(experiment.file);
+  }
+
+  /// Adds the files of a run with these settings.
+  void add_run(std::span<const Setting> settings) {
+    const fs::path folder = experiment_.file.parent_path();
+    for (const Setting& setting : settings) add_texts(setting.value, folder);
+    const fs::path& scene = experiment_.scene;
+    if (scene.empty()) return;  // of a family, which has its own text
+    const std::vector<Override> overrides = robot_overrides(settings);
+    if (scene.extension() == ".toml") {
+      add_robot(scene, overrides);
+      return;
+    }
+    add(scene);
+    for (const EngineFile& file : engine_files(scene)) {
+      if (file.path.extension() == ".toml")
+        add_robot(file.path, overrides);
+      else
+        add(file.path);
+    }
+  }
+
+  [[nodiscard]] std::vector<fs::path> take() const { return {found_.begin(), found_.end()}; }
+
+ private:
+  void add(const fs::path& path) { found_.insert(path.lexically_normal()); }
+
+  void add_if_file(const fs::path& path) {
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) add(path);
+  }
+
+  void add_texts(const Value& value, const fs::path& folder) {
+    if (const auto* const text = std::get_if<std::string>(&value.data)) {
+      if (!text->empty()) add_if_file(folder / *text);
+    } else if (const auto* const list = std::get_if<Value::List>(&value.data)) {
+      for (const Value& entry : *list) add_texts(entry, folder);
+    } else if (const auto* const table = std::get_if<Value::Table>(&value.data)) {
+      for (const auto& [key, entry] : *table) add_texts(entry, folder);
+    }
+  }
+
+  void add_robot(const fs::path& file, std::span<const Override> overrides) {
+    add(file);
+    const fs::path folder = file.parent_path();
+    const FileReader reader = [&](const std::string& name) {
+      std::string text = read_text_file(folder / name);
+      add(folder / name);
+      return text;
+    };
+    const ModelDescription model =
+        parse_model(read_text_file(file), file.string(), overrides, reader);
+    for (const EngineFile& asset : engine_files(model_mjcf(model, {}), file)) add(asset.path);
+    if (const auto robot = as_robot(model)) add_settings(controller_of(*robot), folder);
+    if (const auto* const mobile = std::get_if<MobileDescription>(&model);
+        mobile != nullptr && mobile->mounted)
+      add_settings(mobile->mounted->robot.controller,
+                   fs::path(mobile->mounted->file).parent_path());
+  }
+
+  void add_settings(const ControllerConfig& controller, const fs::path& folder) {
+    for (const ControllerConfig::Setting& setting : controller.settings) {
+      if (!setting.value.empty() && setting.value.find('\n') == std::string::npos)
+        add_if_file(folder / setting.value);
+    }
+  }
+
+  const Experiment& experiment_;
+  std::set<fs::path> found_;
+};
+
+}  // namespace
+
+std::vector<fs::path> input_files(const Experiment& experiment, std::span<const Setting> settings) {
+  InputFiles files(experiment);
+  const auto add_with = [&](std::span<const Setting> drawn) {
+    std::vector<Setting> of_run = experiment.settings;
+    of_run.insert(of_run.end(), drawn.begin(), drawn.end());
+    of_run.insert(of_run.end(), settings.begin(), settings.end());
+    files.add_run(of_run);
+  };
+  add_with({});
+  for (const Variation& variation : experiment.variations) {
+    for (const Value& choice : variation.choices) {
+      if (!has_text(choice)) continue;
+      std::vector<Setting> drawn;
+      for (const std::string& key : variation.keys)
+        drawn.push_back({key, choice, variation.origin});
+      add_with(drawn);
+    }
+  }
+  return files.take();
+}
+
+}  // namespace tendril::simulation
