@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugin/model_indices.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -90,19 +91,24 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
 #undef X
 
   std::size_t plugin = 0;  // where the array stands
+  std::vector<BinaryArray> arrays;
   bool fits = true;
-  const auto skip = [&](mjtSize rows, mjtSize columns, std::size_t element) {
+  const auto skip = [&](std::string_view name, mjtSize rows, mjtSize columns, std::size_t element) {
     const std::size_t rest = mjb.size() - at;
     fits = fits && rows >= 0 && columns >= 0 &&
            (rows == 0 ||
             static_cast<std::size_t>(columns) <= rest / element / static_cast<std::size_t>(rows));
-    if (fits) at += static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * element;
+    if (!fits) return;
+    const std::size_t size =
+        static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * element;
+    arrays.push_back({name, mjb.subspan(at, size)});
+    at += size;
   };
 #undef MJ_M
 #define MJ_M(n) sizes.n
 #define X(type, name, nr, nc)                           \
   if (std::string_view(#name) == "plugin") plugin = at; \
-  skip(sizes.nr, static_cast<mjtSize>(nc), sizeof(type));
+  skip(#name, sizes.nr, static_cast<mjtSize>(nc), sizeof(type));
   MJMODEL_POINTERS
 #undef X
 #undef MJ_M
@@ -111,6 +117,7 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
   if (static_cast<std::size_t>(sizes.nplugin) != slots.size())
     return "it has " + std::to_string(sizes.nplugin) +
            " plugin instances, the attribute plugins names " + std::to_string(slots.size());
+  if (std::string problem = index_problem(sizes, arrays); !problem.empty()) return problem;
   if (!slots.empty()) std::memcpy(mjb.data() + plugin, slots.data(), std::span(slots).size_bytes());
   return {};
 }

@@ -8,6 +8,7 @@
 #include "plugin/engine_version.hpp"
 #include "plugin/instance.hpp"
 #include "plugin/instance_registry.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -103,6 +104,7 @@ template <class Body>
 void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexcept {
   Instance* self = bound(m, d, instance);
   if (!self) return;
+  const StandardArithmetic standard;
   try {
     body(*self);
   } catch (const std::exception& error) {
@@ -113,6 +115,7 @@ void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexce
 }
 
 int plugin_nstate(const mjModel* m, int instance) noexcept {
+  const StandardArithmetic standard;
   try {
     return Instance::state_size(m, instance, kind_of(m, instance));
   } catch (...) {
@@ -129,6 +132,7 @@ int plugin_nsensordata(const mjModel* m, int instance, int sensor) noexcept {
 }
 
 int plugin_init(const mjModel* m, mjData* d, int instance) noexcept {
+  const StandardArithmetic standard;
   return make(m, d, instance) ? 0 : -1;
 }
 

@@ -188,6 +188,10 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   }
   next_state_.assign(static_cast<std::size_t>(layout_.size()), 0.0);
   if (m->plugin_statenum[instance] != layout_.size()) {
+    if (m->plugin_statenum[instance] == 0 && m->nmesh > 0)
+      throw ModelError(
+          "its plan depends on a mesh, which the engine does not have yet when it asks how much "
+          "memory the plan needs: what the plan touches must be boxes, cylinders or capsules");
     throw ModelError(
         "the model was compiled with another configuration of this controller: recompile it");
   }

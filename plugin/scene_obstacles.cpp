@@ -110,6 +110,16 @@ Isometry3d reference_geom_pose(const mjModel* m, int base_body, int geom) {
          to_pose(m->geom_pos + 3 * geom, m->geom_quat + 4 * geom);
 }
 
+/// In place of a mesh while the engine compiles the model: it asks for the size of a controller's
+/// memory before it has the vertices. Far away, where no plan depends on it.
+Solid unknown_solid(const std::string& name) {
+  constexpr double kFar = 1e6;  // [m]
+  return {.name = name,
+          .kind = Solid::Kind::Hull,
+          .vertices = {{kFar, 0, 0}, {kFar + 1, 0, 0}, {kFar, 1, 0}, {kFar, 0, 1}},
+          .triangles = {{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}}};
+}
+
 /// A geom in its own frame. Throws ModelError for a type that is no solid.
 Solid geom_solid(const mjModel* m, int geom) {
   const std::string name = SceneObstacles::name_of(m, geom);
@@ -129,6 +139,7 @@ Solid geom_solid(const mjModel* m, int geom) {
       return {.name = name, .kind = Solid::Kind::Ellipsoid, .size = size};
     case mjGEOM_MESH: {
       const int id = m->geom_dataid[geom];
+      if (m->mesh_vertnum[id] == 0) return unknown_solid(name);
       CollisionMesh faces = collision_mesh(m, id);
       return {.name = name,
               .kind = m->mesh_graphadr[id] < 0 ? Solid::Kind::Mesh : Solid::Kind::Hull,
@@ -137,7 +148,9 @@ Solid geom_solid(const mjModel* m, int geom) {
     }
     default:
       throw ModelError(
-          "its type cannot be an obstacle: must be sphere, capsule, cylinder, box, plane or mesh");
+          "its type cannot be an obstacle: must be sphere, capsule, cylinder, box, ellipsoid, "
+          "plane "
+          "or mesh");
   }
 }
 
@@ -157,11 +170,9 @@ std::vector<Solid> solids_from(const mjModel* m, const std::vector<int>& geoms,
   return solids;
 }
 
-/// A geom in the base's frame; no ellipsoid, whose distance has no closed form.
+/// A geom in the base's frame.
 Solid solid_in_base(const mjModel* m, int base_body, int geom) {
   Solid solid = geom_solid(m, geom);
-  if (solid.kind == Solid::Kind::Ellipsoid)
-    throw ModelError("an ellipsoid: cannot be an obstacle; use a capsule, a box or a mesh");
   solid.X_BO = reference_geom_pose(m, base_body, geom);
   return solid;
 }

@@ -41,7 +41,7 @@ class SceneObstacles {
   /// @param body_radius  of the arm [m]; -infinity: the base has no extent and may lie anywhere
   ///
   /// Throws ModelError naming the geom (or the unknown name) for a geom type without a distance
-  /// function (ellipsoid, height field, signed distance field), a mesh that is not closed, a geom
+  /// function (height field, signed distance field), a mesh that is not closed, a geom
   /// of the arm itself, or a fixed geom that contains the base.
   SceneObstacles(const mjModel* m, int base_body, const SceneName& names, double body_radius);
 
@@ -69,7 +69,7 @@ class SceneObstacles {
 [[nodiscard]] Obstacles obstacles_of(const std::vector<Solid>& solids, const char* setting);
 
 /// The geoms of a scene that stand still, in the world frame: all that the robot can touch, or
-/// those of the names (SceneObstacles). Ellipsoids too. Throws ModelError as SceneObstacles does.
+/// those of the names (SceneObstacles). Throws ModelError as SceneObstacles does.
 [[nodiscard]] std::vector<Solid> standing_solids(const mjModel* m, int base_body,
                                                  const SceneName& names);
 

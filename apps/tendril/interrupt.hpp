@@ -15,6 +15,11 @@ class InterruptRequest {
   InterruptRequest(const InterruptRequest&) = delete;
   InterruptRequest& operator=(const InterruptRequest&) = delete;
 
+  using Hook = void (*)();
+  /// Calls a function, in a signal handler, when a command has not stopped one second after a
+  /// signal: code that the command calls does not come back.
+  static void when_ignored(Hook stop) noexcept;
+
   /// Tells whether one of the signals has come, since the start of the program.
   [[nodiscard]] static const std::atomic<bool>& flag() noexcept;
   [[nodiscard]] static bool is_set() noexcept { return flag().load(); }

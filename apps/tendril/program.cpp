@@ -1,5 +1,6 @@
 #include "apps/tendril/program.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/interrupt.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
@@ -99,6 +101,11 @@ int tendril_main(int argc, char** argv, int in_python) {
   occupy_standard_streams();
   // Exceeding a file size limit becomes a write error instead of ending the program.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (in_python != 0) {  // a controller in Python that never returns is interrupted
+    if (void* const interrupt = dlsym(RTLD_DEFAULT, "PyErr_SetInterrupt"))
+      tendril::InterruptRequest::when_ignored(
+          reinterpret_cast<tendril::InterruptRequest::Hook>(interrupt));
+  }
   try {
     if (in_python == 0 && tendril::is_python_command(argc, argv))
       tendril::run_python_command(argc, argv);

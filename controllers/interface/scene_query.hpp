@@ -43,7 +43,7 @@ class SceneQuery {
   /// empty: all geoms that can collide with the robot. The answer lives as long as the call that
   /// makes the controller.
   [[nodiscard]] virtual MeasuredObstacles measure_obstacles(const char* setting);
-  /// Returns those of the same selection that stand still, world frame; ellipsoids too.
+  /// Returns those of the same selection that stand still, world frame.
   [[nodiscard]] virtual Obstacles standing_obstacles(const char* setting);
   /// The same selection as plain solids, base frame.
   [[nodiscard]] virtual std::vector<Solid> solids(const char* setting);

@@ -164,7 +164,9 @@ void end_of_interpreter() {
 std::string text_of(const PythonKind& kind, nb::python_error& error) {
   std::string text = "an error in Python";
   try {
-    text = nb::cast<std::string>(nb::handle(kind.describe)(error.value(), error.traceback()));
+    const nb::object where = error.traceback();
+    text = nb::cast<std::string>(nb::handle(kind.describe)(
+        error.value(), where.is_valid() ? where : nb::none(), nb::handle(kind.type)));
   } catch (const std::exception&) {  // it has no text
   }
   // Ctrl-C while the controller ran: for the program, when it comes back from the engine.
@@ -352,6 +354,9 @@ class PythonController final : public Base {
           measurement_object(nb::cast(measurement, nb::rv_policy::take_ownership)),
           command_object(nb::cast(command, nb::rv_policy::take_ownership)),
           report_object(nb::cast(report, nb::rv_policy::take_ownership)) {
+      if (!senses_contacts)
+        measurement->set_missing(
+            "contacts: are not measured: set senses_contacts = True in the class");
       if (has_reset) reset = self.attr("reset");
       if (has_path) path = self.attr("path");
     }

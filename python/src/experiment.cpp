@@ -131,6 +131,12 @@ class PyRun {
   [[nodiscard]] bool done() const { return run_->done(); }
   [[nodiscard]] const nb::object& model() const { return model_; }
   [[nodiscard]] const nb::object& data() const { return data_; }
+  /// Controller that drives each actuator; empty: none.
+  [[nodiscard]] std::vector<std::string> drivers() const {
+    const auto& model =
+        *reinterpret_cast<const mjModel*>(nb::cast<std::uintptr_t>(model_.attr("_address")));
+    return simulation::drivers_of(model, prepared_->scene.robots);
+  }
   [[nodiscard]] const std::vector<std::string>& notices() const { return run_->result().notices; }
 
   [[nodiscard]] std::string summary() const {
@@ -181,6 +187,7 @@ void bind_experiment(nb::module_& module) {
       .def_prop_ro("model", &PyRun::model)
       .def_prop_ro("data", &PyRun::data)
       .def_prop_ro("notices", &PyRun::notices)
+      .def_prop_ro("drivers", &PyRun::drivers)
       .def_prop_ro("summary", &PyRun::summary)
       .def_prop_ro("metrics", &PyRun::metrics, nb::sig("def metrics(self) -> dict[str, float]"));
 }

@@ -82,6 +82,7 @@ struct Shown {
   void get(T& to) const { to = value; }
 
   T value;
+  const char* missing = nullptr;  ///< why it is not measured; null: it is
 };
 
 template <class T>
@@ -100,6 +101,7 @@ struct Shown<std::span<const Item>> {
   void set(std::span<const Item> from) { value.assign(from.begin(), from.end()); }
 
   std::vector<Item> value;
+  const char* missing = nullptr;
 };
 
 template <>
@@ -130,6 +132,16 @@ class View {
   }
   void get(S& to) const {
     each([&](const auto& shown, const auto& field) { shown.get(field.of(to)); });
+  }
+  /// Lists are not measured, for this reason.
+  void set_missing(const char* reason) noexcept {
+    each([&](auto& shown, const auto& /*field*/) {
+      if constexpr (requires {
+                      shown.value.begin();
+                      shown.missing;
+                    })
+        shown.missing = reason;
+    });
   }
   template <std::size_t i>
   [[nodiscard]] auto& shown() noexcept {
@@ -223,7 +235,12 @@ void def_field(nb::class_<Owner>& type, Access access) {
         },
         nb::sig(sig("Obstacles | None").c_str()), doc.c_str());
   } else {
-    const auto read = [](const Owner& self) { return self.template shown<i>().value; };
+    const auto read = [](const Owner& self) {
+      const auto& shown = self.template shown<i>();
+      if constexpr (requires { shown.missing; })
+        if (shown.missing != nullptr) throw nb::attribute_error(shown.missing);
+      return shown.value;
+    };
     if (access == Access::Read) {
       type.def_prop_ro(kField.name, read, doc.c_str());
     } else if constexpr (!is_list<T>) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import os
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from tendril._errors import ModelError
 from tendril._program import find_program
+
+_INTERRUPTED = 130  # exit code
 
 
 def files_in(words: list[str]) -> list[str]:
@@ -57,9 +60,14 @@ def main(words: list[str]) -> int:
         for file in files_in(words):
             load(file)
         program = ctypes.CDLL(str(library))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     except (ModelError, OSError) as error:
         print(f"tendril: {error}", file=sys.stderr)
         return 2
     sys.stdout.flush()
     arguments = [word.encode(errors="surrogateescape") for word in ("tendril", *words)]
-    return int(program.tendril_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments), 1))
+    code = _INTERRUPTED  # what a controller that was interrupted leaves behind
+    with contextlib.suppress(KeyboardInterrupt):
+        code = int(program.tendril_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments), 1))
+    return code

@@ -62,6 +62,7 @@ def controller(
     def register(cls: _Class) -> _Class:
         if not inspect.isclass(cls) or not callable(getattr(cls, "update", None)):
             raise ModelError(f"{name}: {cls!r}: must be a class with the function update")
+        _require_signatures(name, cls, kind)
         _require_files(name, cls)
         register_controller(name, kind, cls, rows, own, _source_of(cls), describe)
         registered.add(name)
@@ -146,15 +147,51 @@ def _row(controller_name: str, key: str, value: Setting) -> _Row:
     raise refuse(repr(default), "a number, a truth value, a text or an empty list")
 
 
-def describe(error: BaseException, where: TracebackType | None) -> str:
-    """`file:line: Type: message`, one line: the innermost line that is not of an installed package."""
+#: What the functions of a class are called with, besides self.
+_ARGUMENTS = {
+    "__init__": ("context",),
+    "update": ("measurement", "memory", "next_memory", "command", "report"),
+    "reset": ("memory",),
+}
+
+
+def _require_signatures(name: str, cls: type, kind: str) -> None:
+    path = {"path": ("measurement", "memory") if kind == "snake" else ("memory",)}
+    for function, arguments in (_ARGUMENTS | path).items():
+        found = inspect.getattr_static(cls, function, None)
+        itself = () if isinstance(found, staticmethod | classmethod) else (None,)
+        try:
+            given = inspect.signature(getattr(cls, function))
+        except (AttributeError, TypeError, ValueError):  # the class has none, or it is not in Python
+            continue
+        try:
+            given.bind(*itself, *arguments)
+        except TypeError as error:
+            raise ModelError(
+                f"{_place_of(found, cls)}: {name}: {cls.__name__}.{function}{given}: must be "
+                f"{function}(self, {', '.join(arguments)}): {error}"
+            ) from None
+
+
+def _place_of(thing: Any, cls: type | None = None) -> str:
+    """`file:line`, of a class if the thing has none; its name if that has none."""
+    for one in (thing, cls):
+        try:
+            return f"{inspect.getsourcefile(one)}:{inspect.getsourcelines(one)[1]}"  # type: ignore[arg-type]
+        except (TypeError, OSError):
+            continue
+    return getattr(cls or thing, "__name__", str(thing))
+
+
+def describe(error: BaseException, where: TracebackType | None, cls: type | None = None) -> str:
+    """`file:line: Type: message`, one line: the innermost line that is not of an installed package, or the class."""
     text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     frames = traceback.extract_tb(where)
     own = [frame for frame in frames if "-packages" not in frame.filename and not frame.filename.startswith("<frozen")]
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
     if not (own := own or list(frames)):
-        return text
+        return f"{_place_of(cls)}: {text}" if cls else text
     return f"{own[-1].filename}:{own[-1].lineno}: {text}"
 
 

@@ -69,6 +69,11 @@ class Run:
         """Notices so far, one line each."""
         return self._run.notices
 
+    @property
+    def drivers(self) -> Sequence[str]:
+        """The controller that drives each actuator of the model, such as "tendril.reach of A"; "": none."""
+        return self._run.drivers
+
     def step(self) -> None:
         """One step of the engine; none when the run is done.
 

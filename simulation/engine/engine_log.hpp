@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril::simulation {
 
 /// Redirects the engine's messages of this thread while it lives: they are neither printed nor
@@ -35,10 +37,12 @@ std::jmp_buf* exchange_error_jump(std::jmp_buf* jump) noexcept;
 [[nodiscard]] const char* engine_error_text() noexcept;
 }  // namespace detail
 
-/// Calls the engine; returns the text of its fatal error, empty if there was none. `call` must
-/// consist of plain engine calls: a fatal error leaves it by longjmp, without running destructors.
+/// Calls the engine with standard arithmetic; returns the text of its fatal error, empty if there
+/// was none. `call` must consist of plain engine calls: a fatal error leaves it by longjmp, without
+/// running destructors.
 template <class Call>
 [[nodiscard]] std::string guarded(Call&& call) {
+  const StandardArithmetic standard;
   std::jmp_buf jump;
   std::jmp_buf* const before = detail::exchange_error_jump(&jump);
   if (setjmp(jump) != 0) {

@@ -11,6 +11,7 @@
 #include "simulation/experiment/run_recorder.hpp"
 #include "simulation/scene/switched_off.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -117,6 +118,7 @@ void ExperimentRun::record(const OpenRecording& open) {
 }
 
 void ExperimentRun::step() {
+  const StandardArithmetic standard;
   if (done_) return;
   const long step = result_.steps + 1;
   if (!monitor_) {

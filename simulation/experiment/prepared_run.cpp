@@ -14,6 +14,7 @@
 #include "simulation/scene/model_tables.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril::simulation {
 
@@ -40,6 +41,7 @@ void refuse_offset(const Setting& setting, std::span<const Motion> motions) {
 }  // namespace
 
 PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes) {
+  const StandardArithmetic standard;
   std::vector<Setting> settings = experiment.settings_for(changes.seed.value_or(experiment.seed));
   if (!changes.controller.empty()) {
     settings.push_back(
@@ -79,6 +81,7 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
 }
 
 void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& model, mjData& data) {
+  const StandardArithmetic standard;
   if (!experiment.keyframe.empty()) {
     const int key = mj_name2id(&model, mjOBJ_KEY, experiment.keyframe.c_str());
     if (key < 0) {

@@ -22,6 +22,7 @@
 #include "simulation/scene/virtual_files.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -175,6 +176,7 @@ class SceneLoader {
 
 Scene load_scene(const fs::path& file, std::span<const Setting> settings,
                  std::span<const Fault> faults, std::uint64_t seed) {
+  const StandardArithmetic standard;
   load_engine();
   std::vector<Setting> all(settings.begin(), settings.end());
   if (auto setting = measurement_fault_setting(faults, seed)) all.push_back(std::move(*setting));

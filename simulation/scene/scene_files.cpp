@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 struct Element {
   std::string name;
   std::map<std::string, std::string> attributes;
-  std::ptrdiff_t offset = 0;  ///< in the text [bytes]
+  std::ptrdiff_t offset = 0;   ///< in the text [bytes]
+  bool is_replicated = false;  ///< lies in a `replicate`
 };
 
 /// The elements of an XML text in order. In case of a syntax error, the elements before it; the
@@ -36,6 +37,8 @@ std::vector<Element> scan_elements(const std::string& xml) {
   std::vector<Element> elements;
   for (const pugi::xpath_node& entry : found) {
     Element element{entry.node().name(), {}, entry.node().offset_debug()};
+    for (pugi::xml_node above = entry.node().parent(); above; above = above.parent())
+      element.is_replicated |= std::string_view(above.name()) == "replicate";
     for (const pugi::xml_attribute& attribute : entry.node().attributes())
       element.attributes[attribute.name()] = attribute.value();
     elements.push_back(std::move(element));
@@ -93,8 +96,13 @@ class SceneReader {
       return robot && !controller_of(*robot).plugin.empty();
     };
     if (element.name == "attach" && std::any_of(models.begin(), models.end(), has_controller)) {
-      if (attached_.empty())
-        attached_ = fmt::format("{}:{}", (folder_ / name).string(), line_of(element, xml));
+      const std::string here =
+          fmt::format("{}:{}", (folder_ / name).string(), line_of(element, xml));
+      if (element.is_replicated)
+        throw ModelError(here +
+                         ": attach: lies in a <replicate>: copies of a robot with a controller "
+                         "must be written out, each with a prefix of its own");
+      if (attached_.empty()) attached_ = here;
     }
     if (element.name != "replicate" || attached_.empty()) return;
     throw ModelError(

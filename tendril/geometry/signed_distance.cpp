@@ -108,6 +108,53 @@ class Box final : public SignedDistance {
   Vector3d half_;
 };
 
+/// The nearest point of the surface is half^2 p / (t + half^2) in each coordinate, with the largest
+/// root t of sum (half p / (t + half^2))^2 = 1, found by Newton's method on the inverse square root
+/// of the sum, which is nearly straight and concave: it comes from below ([Eberly]).
+class Ellipsoid final : public SignedDistance {
+ public:
+  explicit Ellipsoid(const Vector3d& half) : half_(half) {
+    for (int i = 0; i < 3; ++i) require("ellipsoid", "half axis", half[i], kPositive, "m");
+    half.minCoeff(&shortest_);
+  }
+  Value at(const Vector3d& p) const noexcept override {
+    const Vector3d scaled = p.cwiseAbs().cwiseProduct(half_);
+    const double pole = -half_[shortest_] * half_[shortest_];
+    double t = pole + scaled[shortest_];
+    for (int i = 0; i < kMaxIterations; ++i) {
+      double sum = 0.0, slope = 0.0;
+      for (int k = 0; k < 3; ++k) {
+        if (scaled[k] == 0.0) continue;
+        const double beyond = t + half_[k] * half_[k], ratio = scaled[k] / beyond;
+        sum += ratio * ratio;
+        slope += ratio * ratio / beyond;
+      }
+      if (!(sum > 1.0) || !std::isfinite(slope)) break;
+      const double next = t + sum * (std::sqrt(sum) - 1.0) / slope;
+      if (!(next > t)) break;
+      t = next;
+    }
+    Vector3d normal;  // of the surface at the nearest point, times that point over half^2
+    double rest = 1.0;
+    for (int k = 0; k < 3; ++k) {
+      const double beyond = t + half_[k] * half_[k];
+      const double x = scaled[k] == 0.0 ? 0.0 : half_[k] * scaled[k] / beyond;
+      normal[k] = std::copysign(x / (half_[k] * half_[k]), p[k]);
+      rest -= x / half_[k] * (x / half_[k]);
+    }
+    if (t == pole && scaled[shortest_] == 0.0)  // in the middle: two nearest points
+      normal[shortest_] = std::sqrt(std::max(0.0, rest)) / half_[shortest_];
+    const double length = normal.norm();
+    return {t * length, normal / length};
+  }
+  BoundingSphere bounds() const noexcept override { return {Vector3d::Zero(), half_.maxCoeff()}; }
+
+ private:
+  static constexpr int kMaxIterations = 50;
+  Vector3d half_;
+  int shortest_ = 0;
+};
+
 double cross(const Vector2d& a, const Vector2d& b) noexcept {
   return a.x() * b.y() - a.y() * b.x();
 }
@@ -253,6 +300,7 @@ Shape cylinder(double half_length, double radius) {
   return std::make_shared<Cylinder>(half_length, radius);
 }
 Shape box(const Vector3d& half_extents) { return std::make_shared<Box>(half_extents); }
+Shape ellipsoid(const Vector3d& half_axes) { return std::make_shared<Ellipsoid>(half_axes); }
 Shape polygon(std::span<const Vector2d> vertices, double half_height) {
   return std::make_shared<Polygon>(vertices, half_height);
 }

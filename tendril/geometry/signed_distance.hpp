@@ -32,8 +32,6 @@ class SignedDistance {
   [[nodiscard]] Eigen::Vector3d gradient(const Eigen::Vector3d& p_O) const noexcept {
     return at(p_O).gradient;
   }
-  /// Tells whether the distance is the true one; otherwise a lower bound of its magnitude.
-  [[nodiscard]] virtual bool is_exact() const noexcept { return true; }
   /// Tells whether the solid is convex: its signed distance is then a convex function of the point.
   [[nodiscard]] virtual bool is_convex() const noexcept { return true; }
   [[nodiscard]] virtual BoundingSphere bounds() const noexcept = 0;
@@ -54,6 +52,8 @@ using Shape = std::shared_ptr<const SignedDistance>;
 [[nodiscard]] Shape cylinder(double half_length, double radius);
 /// |x| <= half.x and so on; every half extent > 0.
 [[nodiscard]] Shape box(const Eigen::Vector3d& half_extents);
+/// (x / half.x)^2 + (y / half.y)^2 + (z / half.z)^2 <= 1; every half axis > 0.
+[[nodiscard]] Shape ellipsoid(const Eigen::Vector3d& half_axes);
 /// Prism over a simple polygon of the xy-plane, |z| <= half_height (infinite for planar problems).
 /// Clockwise or not, convex or not; at least three vertices, no two edges that cross, an area > 0.
 /// The inside is found by the crossings of a ray with the outline ([Ericson] 5.4.1).

@@ -31,8 +31,8 @@ struct Solid {
       triangles{};  ///< of a mesh; counterclockwise as viewed from outside
 };
 
-/// Signed distance of a solid in its own frame; of an ellipsoid a lower bound. Throws ModelError
-/// for a size that is not positive and for a mesh that is not closed.
+/// Signed distance of a solid in its own frame. Throws ModelError for a size that is not positive
+/// and for a mesh that is not closed.
 [[nodiscard]] Shape shape_of(const Solid& solid);
 
 }  // namespace tendril

@@ -126,9 +126,9 @@ TEST_CASE("scene obstacles: what cannot be one is refused by name", "[plugin]") 
   CHECK(refusal("A_base") == "obstacles = A_base: is a part of the arm itself");
   CHECK(refusal("probe").empty());  // a geom by its name, even if nothing can touch it
   CHECK(refusal("target") == "obstacles = target: the body has no geom that the arm can touch");
-  CHECK_THAT(refusal("", R"(<geom name="egg" type="ellipsoid" size="0.1 0.2 0.3" pos="1 0 0"/>
-                            <body name="target" mocap="true"/>)"),
-             Catch::Contains("geom egg: an ellipsoid: cannot be an obstacle"));
+  CHECK(refusal("", R"(<geom name="egg" type="ellipsoid" size="0.1 0.2 0.3" pos="1 0 0"/>
+                       <body name="target" mocap="true"/>)")
+            .empty());
   CHECK_THAT(refusal("", R"(<geom name="table" type="box" size="0.1 0.1 0.1"/>
                             <body name="target" mocap="true"/>)"),
              Catch::Contains("geom table: the arm's base is inside or in contact with it"));

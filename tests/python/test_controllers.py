@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 import tendril as td
+import tendril._python_command
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 _numbers = itertools.count()
@@ -261,7 +262,6 @@ def test_what_is_measured_is_what_the_scene_has_and_cannot_be_written_to() -> No
                 m.tip.copy(),
                 m.target.copy(),
                 m.tip_jacobian.copy(),
-                m.contacts,
             )
         )
 
@@ -269,8 +269,8 @@ def test_what_is_measured_is_what_the_scene_has_and_cannot_be_written_to() -> No
     data = run(model, 200)
     assert data.sensor("R_status").data[0] != 5
     mujoco.mj_forward(model, data)
-    time, timestep, has_target, q, tip, target, jacobian, contacts = seen[-1]
-    assert (time, timestep, has_target, contacts) == (data.time, 0.002, True, [])
+    time, timestep, has_target, q, tip, target, jacobian = seen[-1]
+    assert (time, timestep, has_target) == (data.time, 0.002, True)
     assert np.array_equal(q, data.sensor("R_measured").data)
     assert np.array_equal(tip[:3, 3], data.site("R_tip").xpos)
     assert np.array_equal(tip[:3, :3].ravel(), data.site("R_tip").xmat)
@@ -659,6 +659,64 @@ def test_wrong_declarations(options: dict[str, Any], told: str) -> None:
     with pytest.raises(td.ModelError) as error:
         decorate(**options)
     assert told in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def update(self, m, memory, next_memory, command): pass", "too many positional arguments"),
+        ("def update(m, memory, next_memory, command, report): pass", "too many positional arguments"),
+        (
+            "def update(self, m, memory, next_memory, command, report, more): pass",
+            "missing a required argument: 'more'",
+        ),
+        ("def update(self, *, m): pass", "too many positional arguments"),
+        ("def update(self, *all): pass\n    def __init__(self): pass", "__init__(self, context): too many"),
+        ("def update(self, *all): pass\n    def reset(self): pass", "reset(self, memory): too many"),
+        ("def update(self, *all): pass\n    def path(self): pass", "path(self, memory): too many"),
+    ],
+)
+def test_a_wrong_signature_is_refused_with_its_place(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "my_ctrl.py").write_text(
+        f'import tendril as td\n\n@td.controller("my.{new_name()}", kind="continuum")\nclass Made:\n    {text}\n'
+    )
+    with pytest.raises(td.ModelError) as error:
+        tendril._python_command.load(tmp_path / "my_ctrl.py")
+    place = r"my_ctrl\.py:\d+: my\.\S+: Made\.(update|__init__|reset|path)\(.*\): must be "
+    assert re.search(place, str(error.value)) and told in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("decorator", ["@staticmethod", "@classmethod", ""])
+def test_functions_may_be_of_any_sort(decorator: str) -> None:
+    first = {"@staticmethod": "", "@classmethod": "cls, ", "": "self, "}[decorator]
+    names: dict[str, Any] = {}
+    exec(f"class Made:\n    {decorator}\n    def update({first}a, b, c, d, e=None, **more): pass", names)
+    td.controller(new_name(), kind="continuum")(names["Made"])
+
+
+def test_an_error_without_a_line_names_the_class(tmp_path: Path) -> None:
+    class Made:  # object's constructor takes no context
+        def update(self, *arguments: Any) -> None:
+            pass
+
+    name = new_name()
+    td.controller(name, kind="continuum")(Made)
+    (tmp_path / "robot.toml").write_text(f'{ARM}\n[controller]\nplugin = "{name}"\n')
+    (tmp_path / "scene.xml").write_text(SCENE)
+    with pytest.raises(td.ModelError, match=r"test_controllers\.py:\d+: TypeError: Made\(\) takes no arguments"):
+        td.load_scene(tmp_path / "scene.xml")
+
+
+def test_contacts_that_are_not_measured_raise() -> None:
+    seen: list[str] = []
+
+    def update(self: Any, m: Any, *others: Any) -> None:
+        with pytest.raises(AttributeError, match="set senses_contacts = True in the class") as error:
+            print(m.contacts)
+        seen.append(str(error.value))
+
+    run(load(register(update)), 1)
+    assert seen
 
 
 def test_a_class_without_update() -> None:

@@ -302,6 +302,15 @@ def test_wrong_names_are_one_line(options: dict[str, Any], line: str, tmp_path: 
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
 
 
+def test_actuators_of_a_controller_are_not_an_agents(tmp_path: Path) -> None:
+    file = td.share / "scenes/reach/reach.toml"
+    driver = td.Experiment(file).start().drivers
+    assert set(driver) == {"tendril.reach"} or all(one.startswith("tendril.reach of ") for one in driver)
+    assert set(td.Experiment(experiment(tmp_path)).start().drivers) == {""}
+    with pytest.raises(td.ModelError, match=r"action: .*: is driven by tendril\.reach.*take \[controller\] out"):
+        tendril.envs.ExperimentEnv(file, ["*"], ["qpos"], lambda info: 0.0)
+
+
 def test_specifications_are_text() -> None:
     """Data sets store them."""
     for id in IDS:

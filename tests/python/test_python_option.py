@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +234,24 @@ def test_a_sweep_without_its_file_is_refused(folder: Path) -> None:
     result = tendril(folder, "sweep", "own.toml", "--out", "swept")
     assert result.returncode == 2 and "python = " in result.stderr and "none.py" in result.stderr
     assert not (folder / "swept").exists()
+
+
+def test_an_interrupt_ends_a_controller_that_never_returns(folder: Path) -> None:
+    endless = CONTROLLER.replace(
+        "def update(", "def update(self, *all):\n        open('runs', 'w')\n        while True: pass\n\n    def other("
+    )
+    assert endless != CONTROLLER
+    (folder / "my_ctrl.py").write_text(endless)
+    command = [sys.executable, "-m", "tendril", *words(*RUN), "--python", "my_ctrl.py", "--controller", "my.reach"]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not (folder / "runs").exists():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=60)[1]
+        assert process.returncode == 130 and "Traceback" not in errors
+    finally:
+        process.kill()
+        process.communicate()

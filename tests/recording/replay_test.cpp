@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "plugin/binary_model.hpp"
 #include "simulation/experiment/experiment.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "simulation/rollout/run.hpp"
@@ -284,4 +285,60 @@ TEST_CASE("replay: a recording of a process with other plugin slots is identical
   mjb[12] ^= std::byte{1};  // the version
   RolloutReader newer = copy("newer.h5", "tendril.reach", mjb);
   CHECK_THROWS_WITH(replay(newer), Catch::Contains("version 4000000") && Catch::Contains("9.9"));
+}
+
+TEST_CASE("replay: a model whose indices are not its own is refused by name", "[rollout]") {
+  const Scene scene = load_scene("scenes/reach/reach.xml");
+  mjModel* const model = scene.model.get();
+  const auto saved = [&] {
+    std::vector<std::byte> mjb(static_cast<std::size_t>(mj_sizeModel(model)));
+    mj_saveModel(model, nullptr, mjb.data(), static_cast<mjtSize>(mjb.size()));
+    return mjb;
+  };
+  std::vector<std::byte> whole = saved();
+  CHECK(bind_plugins(whole, "tendril.reach", UnknownPlugin::Refuse).empty());
+
+  mjModel& m = *model;
+  const struct {
+    const char* name;
+    int* entry;
+    std::vector<int> values;
+  } wrong[] = {
+      {"body_treeid", m.body_treeid + m.nbody - 1, {-2, 1000, static_cast<int>(m.ntree)}},
+      {"body_parentid",
+       m.body_parentid + m.nbody - 1,
+       {-1, static_cast<int>(m.nbody) - 1, 1 << 30}},
+      {"jnt_actuatorid", m.jnt_actuatorid, {-2, static_cast<int>(m.nactuator)}},
+      {"jnt_type", m.jnt_type, {-1, 4, 1 << 30}},
+      {"dof_jntid", m.dof_jntid, {-1, static_cast<int>(m.njnt), static_cast<int>(m.njnt) - 1}},
+      {"dof_Madr", m.dof_Madr, {-1, static_cast<int>(m.nM)}},
+      {"body_geom", m.body_geomnum + m.nbody - 1, {-1, 1000, 1 << 30}},
+      {"geom_dataid|geom_type", m.geom_type, {mjGEOM_MESH, mjGEOM_HFIELD, -1, mjNGEOMTYPES}},
+      {"bvh_nodeid", m.bvh_nodeid, {-2, static_cast<int>(m.ngeom)}},
+      {"bvh_child", m.bvh_child, {-2, static_cast<int>(m.nbvh)}},
+      {"actuator_history", m.actuator_history, {-1, 1, 1 << 30}},
+      {"sensor_plugin", m.sensor_plugin, {-2, static_cast<int>(m.nplugin)}},
+      {"plugin_state", m.plugin_statenum, {-1, static_cast<int>(m.npluginstate) + 1, 1 << 30}},
+      {"name_pluginadr", m.name_pluginadr, {-1, static_cast<int>(m.nnames)}},
+      {"names_map", m.names_map, {-2, static_cast<int>(m.nbody), 1 << 30}},
+      {"M_colind", m.M_colind, {-1, static_cast<int>(m.nv)}},
+      {"M_row", m.M_rownnz, {-1, 1 << 30}},
+      {"tree_dof", m.tree_dofnum, {0, -1, 1 << 30}},
+  };
+  for (const auto& [name, entry, values] : wrong) {
+    const int right = *entry;
+    for (const int value : values) {
+      CAPTURE(name, value);
+      *entry = value;
+      std::vector<std::byte> mjb = saved();
+      CHECK_THAT(
+          bind_plugins(mjb, "tendril.reach", UnknownPlugin::Refuse),
+          Catch::Matches(std::string("(") + name + R"()\w*(\[\d+\] = .*must be in .*|: .*))"));
+    }
+    *entry = right;
+  }
+  m.names[m.nnames - 1] = 'x';
+  std::vector<std::byte> endless = saved();
+  CHECK(bind_plugins(endless, "tendril.reach", UnknownPlugin::Refuse) ==
+        "names: must end with a zero");
 }

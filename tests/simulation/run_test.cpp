@@ -1,6 +1,7 @@
 #include "simulation/rollout/run.hpp"
 
 #include <catch2/catch.hpp>
+#include <cfenv>
 #include <nlohmann/json.hpp>
 
 #include "simulation/experiment/summary.hpp"
@@ -254,4 +255,20 @@ TEST_CASE("run: bad experiments are refused before the first step", "[run]") {
                  Catch::Contains("it has target"));
   CHECK_THAT(refused("scene = \"pendulum.xml\"\nduration = 1e6\n[set]\n\"option.timestep\" = 1e-9"),
              Catch::Contains("more than 1e9 steps"));
+}
+
+TEST_CASE("run: rounding that another library has set does not move the bits", "[run]") {
+  const TemporaryFolder folder;
+  const Experiment experiment = experiment_in(folder, without_offset(kExperiment));
+  const RunResult usual = run_experiment(experiment, {});
+  for (const int rounding : {FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD}) {
+    CAPTURE(rounding);
+    std::fesetround(rounding);
+    const RunResult other = run_experiment(experiment, {});
+    const bool is_kept = std::fegetround() == rounding;
+    std::fesetround(FE_TONEAREST);
+    CHECK(is_kept);
+    for (std::size_t i = 0; i < usual.checks.size(); ++i)
+      CHECK(other.checks[i].value == usual.checks[i].value);
+  }
 }

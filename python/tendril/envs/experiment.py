@@ -70,6 +70,12 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         self._ids = np.array(
             [i for pattern in self._action for i in self._matches(pattern, actuators, "action", "an actuator")]
         )
+        drivers = self._run.drivers
+        if driven := [i for i in self._ids if drivers[i]]:
+            raise td.ModelError(
+                f"action: {actuators[driven[0]]}: is driven by {drivers[driven[0]]}: must be an actuator that no "
+                "controller drives; take [controller] out of the robot file"
+            )
         self._limits = model.actuator_ctrlrange[self._ids]
         self._limited = model.actuator_ctrllimited[self._ids].astype(bool)
         if self._rate is None and not self._limited.all():

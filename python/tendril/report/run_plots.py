@@ -213,12 +213,12 @@ class RunPlots:
 def section_labels(tables: dict[str, list[dict[str, Any]]], prefix: str) -> list[tuple[str, str]]:
     """Name and unit of an arm's coordinates: u and v of each section, then its extension if it has one."""
     labels = []
-    actuators = {actuator["name"] for actuator in tables["actuators"]}
+    moved = {row["name"] for kind in ("actuators", "joints") for row in tables[kind]}
     bodies = {body["name"] for body in tables["bodies"]}
     section = 1
     while f"{prefix}s{section}_l1" in bodies:
         labels += [(f"section {section}, u", "rad"), (f"section {section}, v", "rad")]
-        if f"{prefix}s{section}_z" in actuators:
+        if not moved.isdisjoint((f"{prefix}s{section}_z", f"{prefix}s{section}_l1_z")):
             labels.append((f"section {section}, length change", "m"))
         section += 1
     return labels
