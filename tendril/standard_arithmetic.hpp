@@ -8,8 +8,8 @@
 namespace tendril {
 
 /// While it lives, this thread rounds to the nearest number and keeps denormal ones, whatever
-/// another library has set: results have the same bits. Reads one register if nothing is to change.
-/// On machines other than x86-64 and ARM64 it does nothing.
+/// another library has set: results have the same bits. Reads two registers if nothing is to
+/// change. On machines other than x86-64 and ARM64 it does nothing.
 class StandardArithmetic {
  public:
   StandardArithmetic() noexcept : before_(read()) {
@@ -23,9 +23,20 @@ class StandardArithmetic {
 
  private:
 #if defined(__x86_64__)
-  static constexpr std::uint64_t kMode = 0xe040;  // rounding, flush to zero, denormals are zero
-  static std::uint64_t read() noexcept { return _mm_getcsr(); }
-  static void write(std::uint64_t value) noexcept { _mm_setcsr(static_cast<std::uint32_t>(value)); }
+  // Rounding, flush to zero and denormals are zero of the vector unit; above them the rounding of
+  // the x87 unit, by which the C library reads and writes decimal numbers.
+  static constexpr int kShift = 32;
+  static constexpr std::uint64_t kMode = 0xe040 | std::uint64_t{0x0c00} << kShift;
+  static std::uint64_t read() noexcept {
+    std::uint16_t x87 = 0;
+    asm volatile("fnstcw %0" : "=m"(x87));
+    return _mm_getcsr() | std::uint64_t{x87} << kShift;
+  }
+  static void write(std::uint64_t value) noexcept {
+    const auto x87 = static_cast<std::uint16_t>(value >> kShift);
+    asm volatile("fldcw %0" ::"m"(x87));
+    _mm_setcsr(static_cast<std::uint32_t>(value));
+  }
 #elif defined(__aarch64__)
   static constexpr std::uint64_t kMode = 0x1c00000;  // rounding, flush to zero
   static std::uint64_t read() noexcept {

@@ -85,6 +85,7 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
       on_notices_(std::move(on_notices)),
       metrics_(model),
       watch_(model) {
+  const StandardArithmetic standard;
   require_physics(experiment, model_);
   result_.timestep = run.timestep;
   result_.duration = changes.duration.value_or(experiment.duration);
@@ -166,6 +167,7 @@ void ExperimentRun::interrupt() {
 }
 
 const RunResult& ExperimentRun::finish() {
+  const StandardArithmetic standard;
   if (finished_) return result_;
   interrupt();
   finished_ = true;

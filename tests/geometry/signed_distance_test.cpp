@@ -230,8 +230,9 @@ TEST_CASE("arc: the nearest point and the clearance against dense sampling", "[o
     REQUIRE(distance <= sampled + kAlgebraTolerance);
     REQUIRE(distance >= sampled - kSamplingTolerance);
   }
-  for (const auto& [name, shape] : shapes()) {
-    CAPTURE(name);
+  for (const NamedShape& one : shapes()) {
+    CAPTURE(one.name);
+    const Shape& shape = one.shape;
     for (int i = 0; i < 20; ++i) {
       const BodyArc arc = random_arc(random);
       const Isometry3d X_BO = random_pose(random, 0.3);
