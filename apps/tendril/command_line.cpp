@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -62,12 +63,30 @@ bool is_within(const fs::path& path, const fs::path& other) {
          std::mismatch(place.begin(), place.end(), whole.begin(), whole.end()).first == place.end();
 }
 
-/// Refuses an output that is an input of the command.
-void refuse_inputs_as_outputs(const CLI::App& command) {
+/// The options of a command and of those above it that the user has given.
+std::vector<const CLI::Option*> given_options(const CLI::App& command) {
   std::vector<const CLI::Option*> given;
   for (const CLI::App* app = &command; app != nullptr; app = app->get_parent())
     for (const CLI::Option* option : app->get_options())
       if (option->count() > 0) given.push_back(option);
+  return given;
+}
+
+/// The output files that are there before the command runs, for a notice; none with --quiet.
+std::vector<std::string> replaced_files(const CLI::App& command) {
+  std::vector<std::string> files;
+  for (const CLI::Option* option : given_options(command)) {
+    if (option->get_name() == "--quiet") return {};
+    std::error_code ignored;
+    if (outputs().contains(option) && fs::is_regular_file(option->results().back(), ignored))
+      files.push_back(option->results().back());
+  }
+  return files;
+}
+
+/// Refuses an output that is an input of the command.
+void refuse_inputs_as_outputs(const CLI::App& command) {
+  const std::vector<const CLI::Option*> given = given_options(command);
   for (const CLI::Option* out : given) {
     if (!outputs().contains(out)) continue;
     for (const CLI::Option* in : given) {
@@ -166,7 +185,10 @@ void Command::footer(const std::string& text) const { app_->footer(text); }
 void Command::action(std::function<int()> run) const {
   app_->callback([run = std::move(run), app = app_, code = exit_code_] {
     refuse_inputs_as_outputs(*app);
+    const std::vector<std::string> replaced = replaced_files(*app);
     *code = run();
+    for (const std::string& file : replaced)
+      if (*code == 0) std::cerr << "tendril: notice: " << file << ": an earlier file is replaced\n";
   });
 }
 

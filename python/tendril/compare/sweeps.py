@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -170,8 +171,13 @@ def compare_sweeps(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
     origins, unpaired = pair.origins(), pair.unpaired()
     summary = {**pair.summary, "origins": origins, "unpaired": unpaired}
     note = ""
+    names = [Path(part.plan.experiment).name for part in pair.parts]
+    if names[0] != names[1]:
+        words = f"The two are of different experiments, {names[0]} and {names[1]}: equal seeds are no pairs."
+        print(f"tendril: notice: {words}", file=sys.stderr)
+        note = f'<p class="worse">{page.escape(words)}</p>'
     if unpaired:
-        note = (
+        note += (
             f'<p class="worse">The same seed draws other values of {page.escape(", ".join(unpaired))} in the two: they '
             "are no pairs.</p>"
         )

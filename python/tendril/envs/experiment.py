@@ -56,6 +56,7 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         self._set, self._reward, self._rate = set, reward, rate
         self._action, self._observation = action, observation
         self._renderer: _sim.Renderer | None = None
+        self._clipped = False  # an action, which is told once
         self._begin(self._experiment.seed)
         size = len(self._observe())
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
@@ -134,6 +135,9 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         action = np.asarray(action, dtype=np.float64)
         if not np.isfinite(action).all():
             raise ValueError("action: must be finite")
+        if np.abs(action).max(initial=0.0) > 1.0 and not self._clipped:
+            self._clipped = True
+            gymnasium.logger.warn(f"action = {np.abs(action).max():.3g}: is clipped to [-1, 1]; told once")
         action = np.clip(action, -1.0, 1.0)
         run, low, high = self._run, self._limits[:, 0], self._limits[:, 1]
         if self._rate is None:

@@ -113,6 +113,7 @@ def main(words: Sequence[str]) -> int:
     except ValueError:
         raise ModelError(f"--fps: {options.fps}: must be a number") from None
     choice = Choice(fps, tuple(options.observation or STATE), options.action, options.reward, options.video)
+    replaced = " (an earlier file is replaced)" if options.output.is_file() else ""
     try:
         said = export(options.source, options.to, options.output, choice)
     except ImportError as error:
@@ -123,5 +124,5 @@ def main(words: Sequence[str]) -> int:
             f'"tendril-mujoco[{EXTRAS[options.to]}]"'
         ) from None
     if not options.quiet:
-        print(said)
+        print(said + replaced)
     return 0
