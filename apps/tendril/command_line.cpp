@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "simulation/experiment/input_files.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -84,6 +85,19 @@ std::vector<std::string> replaced_files(const CLI::App& command) {
   return files;
 }
 
+/// Refuses an output that is this input, lies in it, or is a file that it names.
+void refuse_input_as_output(const CLI::Option& out, const fs::path& input) {
+  const std::string& name = out.results().back();
+  const auto refuse = [&](const char* what) {
+    throw ModelError(out.get_name() + ": " + name + ": is " + what + ": must be another file");
+  };
+  if (is_within(name, input)) refuse("an input of this command, or lies in one");
+  std::error_code error;
+  if (!fs::is_regular_file(input, error)) return;
+  for (const fs::path& file : simulation::named_files(input))
+    if (fs::equivalent(name, file, error)) refuse("a file that an input of this command names");
+}
+
 /// Refuses an output that is an input of the command.
 void refuse_inputs_as_outputs(const CLI::App& command) {
   const std::vector<const CLI::Option*> given = given_options(command);
@@ -91,11 +105,7 @@ void refuse_inputs_as_outputs(const CLI::App& command) {
     if (!outputs().contains(out)) continue;
     for (const CLI::Option* in : given) {
       if (outputs().contains(in)) continue;
-      for (const std::string& name : in->results()) {
-        if (!is_within(out->results().back(), name)) continue;
-        throw ModelError(out->get_name() + ": " + out->results().back() +
-                         ": is an input of this command, or lies in one: must be another file");
-      }
+      for (const std::string& name : in->results()) refuse_input_as_output(*out, name);
     }
   }
 }

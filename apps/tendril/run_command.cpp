@@ -175,22 +175,22 @@ class ResultFolder {
 
   /// Removes the results of an earlier run, so that those of two runs are never mixed: what its
   /// manifest lists. To be called when nothing else can be refused any more. Returns whether there
-  /// were any. Throws OutputError for a file with the name of a result that no run has written.
-  bool clear() const {
-    const std::set<std::string> earlier = simulation::manifest_of(folder_);
-    for (const char* const name : kResults) {
-      if (!earlier.contains(name) && std::filesystem::exists(folder_ / name))
-        throw simulation::OutputError(fmt::format(
-            "{}: is no result of an earlier run: choose another folder with --out, or move it",
-            (folder_ / name).string()));
-    }
+  /// were any. Throws ModelError for a file with the name of a result that no run has written.
+  bool clear(const RunArguments& arguments) const {
+    for (const char* const name : kResults) simulation::require_own(folder_, name);
     bool any = false;
-    for (const std::string& name : earlier) {
+    for (const std::string& name : simulation::manifest_of(folder_)) {
       any |= remove(folder_ / name);
       remove(folder_ / (name + ".part"));
     }
     remove(folder_ / simulation::kManifest);
-    for (const char* const name : kResults) simulation::add_to_manifest(folder_, name);
+    simulation::add_to_manifest(folder_, "summary.json");
+    if (arguments.no_record) return any;
+    simulation::add_to_manifest(folder_, "rollout.h5");
+    if (arguments.video) simulation::add_to_manifest(folder_, "video.mp4");
+    if (arguments.no_report) return any;
+    simulation::add_to_manifest(folder_, "report.html");
+    simulation::add_to_manifest(folder_, "play.html");
     return any;
   }
 
@@ -327,7 +327,7 @@ int run(const RunArguments& arguments) {
   options.command_line = command_line_text();
   options.on_loaded = [&](const mjModel& model) {
     simulation::require_camera(model, arguments.picture.camera);
-    if (folder.clear())
+    if (folder.clear(arguments))
       notice(arguments, fmt::format("{}: results of an earlier run are replaced", out.string()));
   };
   const InterruptRequest interrupt;
@@ -350,6 +350,7 @@ int run(const RunArguments& arguments) {
     pictures = make_pictures(arguments, interrupt, out);
     files.insert(files.end(), pictures.files.begin(), pictures.files.end());
   }
+  simulation::seal_manifest(out);
 
   if (arguments.json) {
     std::cout << summary;

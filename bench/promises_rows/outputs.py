@@ -237,13 +237,17 @@ def inside_folder(place):
 USERS = ("video.mp4", "report.html", "play.html", "snapshot_01.png", "rollout.h5", "summary.json", "steps.csv")
 
 
-@row("O-run-folder", 5, "run --out into a folder of the user's: refused, its files are kept")
+@row("O-run-folder", 5, "run --out into a folder of the user's: a file named as a result is kept and named")
 def run_folder(place):
     def show(name):
         place.scene()
         place.put(f"d{name}/{name}", "mine")
         before = kept(place, f"d{name}/{name}")
         answer = place.run("e.toml", "--duration", "0.02", "--out", f"d{name}")
+        sound(answer)
+        require(place.read(f"d{name}/{name}") == b"mine", f"lost: {name}")
+        if name in ("snapshot_01.png", "steps.csv"):  # no name of a result: nothing to refuse
+            return "kept"
         return untouched(place, before, answer)
 
     return each({name: name for name in USERS}, show)

@@ -19,6 +19,7 @@
 #include "python/src/sim.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/experiment/experiment_run.hpp"
+#include "simulation/experiment/input_files.hpp"
 #include "simulation/experiment/summary.hpp"
 #include "simulation/families/families.hpp"
 #include "tendril/model_error.hpp"
@@ -173,6 +174,16 @@ void bind_experiment(nb::module_& module) {
       },
       nb::arg("file"),
       nb::sig("def load_experiment(file: str | os.PathLike[str]) -> ExperimentFile"));
+  module.def(
+      "input_files",
+      [](const simulation::Experiment& experiment, nb::handle set) {
+        const std::vector<simulation::Setting> settings = settings_of(set);
+        const nb::gil_scoped_release unlocked;
+        return simulation::input_files(experiment, settings);
+      },
+      nb::arg("experiment"), nb::arg("set"),
+      nb::sig("def input_files(experiment: ExperimentFile, set: collections.abc.Mapping[str, "
+              "object]) -> list[pathlib.Path]"));
   nb::class_<PyRun>(module, "Run", "An experiment under way; see tendril.experiment.")
       .def(nb::init<std::shared_ptr<const simulation::Experiment>, nb::handle, nb::handle,
                     nb::handle, nb::handle, std::string, const std::string&>(),

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tendril import _sim
+from tendril._files import refuse_inputs
 
 if TYPE_CHECKING:
     import mujoco
@@ -139,6 +140,15 @@ class Experiment:
     def __repr__(self) -> str:
         return f"Experiment({str(self.file)!r})"
 
+    def input_files(self, set: Mapping[str, Any] = {}) -> list[Path]:
+        """Returns the files that a run may read: experiment, scene, what the engine reads for it, robot files and what
+        these name, files that settings name. Sorted; without the files of controllers in Python and of libraries.
+
+        :param set: settings by key, as of `start`
+        :raises ModelError: a file that cannot be read
+        """
+        return _sim.input_files(self._file, set)
+
     def start(
         self,
         seed: int | None = None,
@@ -157,6 +167,8 @@ class Experiment:
         :raises ModelError: the program's line
         :raises RecordingError: the recording cannot be created
         """
+        if record is not None:
+            refuse_inputs(Path(record), *self.input_files(set))
         with tempfile.TemporaryDirectory(prefix="tendril-") if self.family else nullcontext("") as folder:
             run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv), folder)
         if record is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tendril._errors import ModelError, RecordingError
+from tendril._files import refuse_inputs
 from tendril._program import find_program
 from tendril._recorded import Contacts, RecordedRun
 from tendril.playback import page as playback
@@ -107,6 +108,8 @@ class Recording(RecordedRun):
         end: float | None = None,
     ) -> str:
         """The page of `tendril play`; also written to `out`. Times in s; throws ModelError for those out of range."""
+        if out is not None:
+            refuse_inputs(Path(out), self.file)
         page = playback.page(self, fps, start, end)
         if out is not None:
             playback.write(Path(out), page)

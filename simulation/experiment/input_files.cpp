@@ -10,6 +10,7 @@
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -100,7 +101,43 @@ class InputFiles {
   std::set<fs::path> found_;
 };
 
+void add_named(const toml::node& node, const fs::path& folder, std::vector<fs::path>& found) {
+  if (const auto* const table = node.as_table()) {
+    for (const auto& [key, value] : *table) add_named(value, folder, found);
+  } else if (const auto* const array = node.as_array()) {
+    for (const toml::node& value : *array) add_named(value, folder, found);
+  } else if (const auto* const text = node.as_string()) {
+    std::error_code ignored;
+    if (fs::is_regular_file(folder / text->get(), ignored)) found.push_back(folder / text->get());
+  }
+}
+
+/// The files that one file names.
+std::vector<fs::path> directly_named(const fs::path& file) {
+  std::vector<fs::path> found;
+  const std::string extension = file.extension().string();
+  try {
+    if (extension == ".toml" || extension == ".plan")
+      add_named(parse_toml(read_text_file(file), file.string()), file.parent_path(), found);
+    if (extension == ".xml" || extension == ".mjcf")
+      for (EngineFile& named : engine_files(file)) found.push_back(std::move(named.path));
+  } catch (const ModelError&) {  // the command refuses it
+  }
+  return found;
+}
+
 }  // namespace
+
+std::vector<fs::path> named_files(const fs::path& input) {
+  std::vector<fs::path> all = directly_named(input);
+  std::set<fs::path> seen{input.lexically_normal()};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!seen.insert(all[i].lexically_normal()).second) continue;
+    const std::vector<fs::path> more = directly_named(fs::path(all[i]));
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
 
 std::vector<fs::path> input_files(const Experiment& experiment, std::span<const Setting> settings) {
   InputFiles files(experiment);

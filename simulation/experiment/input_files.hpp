@@ -18,4 +18,9 @@ namespace tendril::simulation {
 [[nodiscard]] std::vector<std::filesystem::path> input_files(
     const Experiment& experiment, std::span<const Setting> settings = {});
 
+/// Lists the files that an input of a command names, and those that they name in turn: texts of a
+/// TOML file that are files of its folder, and what the engine reads for an MJCF file. Nothing for
+/// other files, and for what cannot be read.
+[[nodiscard]] std::vector<std::filesystem::path> named_files(const std::filesystem::path& input);
+
 }  // namespace tendril::simulation

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "simulation/families/scene_text.hpp"
+#include "simulation/files/manifest.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
@@ -76,8 +77,12 @@ std::filesystem::path write_scene(const std::string& family, std::uint64_t seed,
   make_output_folder(folder);
   const std::string origin =
       fmt::format("# tendril generate {} --seed {} --difficulty {:g}\n", family, seed, difficulty);
-  for (const auto& [name, text] : files)
+  for (const GeneratedFile& file : files) require_own(folder, file.name);
+  for (const auto& [name, text] : files) {
+    add_to_manifest(folder, name);
     write_text_file(folder / name, &text == &files.front().text ? origin + text : text);
+  }
+  seal_manifest(folder);
   return folder / files.front().name;
 }
 
