@@ -80,9 +80,11 @@ Motion parse_motion(const Fields& fields) {
   for (const std::vector<double>& p : fields.rows("points", 3, kMotionRange))
     motion.points.emplace_back(p[0], p[1], p[2]);
   constexpr double kDegree = std::numbers::pi / 180.0;
-  for (const std::vector<double>& a : fields.rows("angles_deg", 3, kMotionRange))
+  for (const std::vector<double>& a : fields.rows("angles_deg", 3, kMotionRange)) {
+    motion.angles_deg.emplace_back(a[0], a[1], a[2]);
     motion.orientations.emplace_back(
         tool_orientation(a[0] * kDegree, a[1] * kDegree, a[2] * kDegree));
+  }
   if (const auto problem = motion.problem()) fields.refuse(problem->field, problem->reason);
   return motion;
 }

@@ -18,6 +18,7 @@
 #include "simulation/scene/scene_checks.hpp"
 #include "simulation/scene/scene_faults.hpp"
 #include "simulation/scene/scene_files.hpp"
+#include "simulation/scene/spec_checks.hpp"
 #include "simulation/scene/switched_off.hpp"
 #include "simulation/scene/virtual_files.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -117,6 +118,7 @@ class SceneLoader {
       add_default_environment(*scene_.spec, models_.front().model);
     }
     add_actuator_delays(*scene_.spec, faults_, settings_);
+    keyframes_ = keyframe_sizes(*scene_.spec);
   }
 
   void compile() {
@@ -133,6 +135,10 @@ class SceneLoader {
     return model;
   }
 
+  void notice(const std::string& line) {
+    scene_.notices.push_back(fmt::format("{}: {}", name_, line));
+  }
+
   void check() {
     const mjOption& option = scene_.model->opt;
     const bool falls = (option.disableflags & mjDSBL_GRAVITY) == 0;
@@ -143,7 +149,10 @@ class SceneLoader {
     require_measured(scene_.robots, faults_);
     require_sensors(*scene_.model, scene_.robots, name_);
     for (const std::string& line : switched_off(*scene_.model, RobotBodies(*scene_.model)))
-      scene_.notices.push_back(fmt::format("{}: {}", name_, line));
+      notice(line);
+    for (const std::string& line : doubted_angles(*scene_.spec)) notice(line);
+    scene_.unlike_keyframes = unlike_keyframes(keyframes_, *scene_.model);
+    for (const auto& [name, line] : scene_.unlike_keyframes) notice(line);
   }
 
   void add_sources_of_controllers() {
@@ -157,8 +166,7 @@ class SceneLoader {
   void add_warnings() {
     for (const std::string& warning : take_engine_warnings()) {
       // Conflicts of options with an attached robot are reported by check_options.
-      if (warning.find("Attach conflict") == std::string::npos)
-        scene_.notices.push_back(fmt::format("{}: {}", name_, one_line(warning)));
+      if (warning.find("Attach conflict") == std::string::npos) notice(one_line(warning));
     }
   }
 
@@ -168,6 +176,7 @@ class SceneLoader {
   std::span<const Fault> faults_;
   std::vector<ModelFile> models_;
   std::vector<RobotDescription> robots_;  // of the files, and the arms on platforms
+  std::vector<KeyframeSizes> keyframes_;  // as written
   VirtualFiles files_;
   Scene scene_;
 };
