@@ -148,8 +148,9 @@ class SceneLoader {
     }
     require_measured(scene_.robots, faults_);
     require_sensors(*scene_.model, scene_.robots, name_);
-    for (const std::string& line : switched_off(*scene_.model, RobotBodies(*scene_.model)))
-      notice(line);
+    const RobotBodies robots(*scene_.model);
+    for (const std::string& line : switched_off(*scene_.model, robots)) notice(line);
+    if (const auto contacts = missed_contacts(*scene_.model, robots)) notice(*contacts);
     for (const std::string& line : doubted_angles(*scene_.spec)) notice(line);
     scene_.unlike_keyframes = unlike_keyframes(keyframes_, *scene_.model);
     for (const auto& [name, line] : scene_.unlike_keyframes) notice(line);

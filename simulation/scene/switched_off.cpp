@@ -53,13 +53,6 @@ bool is_ground(const mjModel& m, int geom) {
   return m.geom_type[geom] == mjGEOM_PLANE || m.geom_type[geom] == mjGEOM_HFIELD;
 }
 
-bool any_contact(const mjModel& m) {
-  for (int a = 0; a < m.ngeom; ++a)
-    for (int b = a + 1; b < m.ngeom; ++b)
-      if (can_touch(m, a, b)) return true;
-  return false;
-}
-
 bool any_control_range(const mjModel& m) {
   return std::any_of(m.actuator_ctrllimited, m.actuator_ctrllimited + m.nactuator,
                      [](mjtBool on) { return on != 0; });
@@ -90,7 +83,6 @@ constexpr Flag kFlags[] = {
      }},
     {mjDSBL_EQUALITY, "equality", "equality constraints",
      [](const mjModel& m) { return m.neq > 0; }},
-    {mjDSBL_CONTACT, "contact", "all contacts", any_contact},
     {mjDSBL_CLAMPCTRL, "clampctrl", "the ranges of commands", any_control_range},
 };
 
@@ -110,6 +102,16 @@ std::optional<std::string> contacts_switched_off(const mjModel& m) {
   if ((m.opt.enableflags & mjENBL_OVERRIDE) != 0 && m.opt.o_margin < 0.0)
     return fmt::format("contacts are switched off: option o_margin = {:g} with flag override",
                        m.opt.o_margin);
+  return std::nullopt;
+}
+
+std::optional<std::string> missed_contacts(const mjModel& m, const RobotBodies& robots) {
+  if ((m.opt.disableflags & mjDSBL_CONSTRAINT) != 0) return std::nullopt;
+  auto off = contacts_switched_off(m);
+  if (!off) return std::nullopt;
+  for (int own = 0; own < m.ngeom; ++own)
+    for (int other = 0; robots.base_of_geom(own) != 0 && other < m.ngeom; ++other)
+      if (can_touch(m, own, other)) return off;
   return std::nullopt;
 }
 

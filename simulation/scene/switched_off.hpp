@@ -13,7 +13,7 @@
 namespace tendril::simulation {
 
 /// Returns what of the physics that a verdict rests on the scene has switched off, a line each:
-/// flags of constraints, contacts, springs, dampers, actuators, limits, friction and equalities, as
+/// flags of constraints, springs, dampers, actuators, limits, friction and equalities, as
 /// far as the model has any, and groups of robots' actuators. Gravity is a property of the scene.
 [[nodiscard]] std::vector<std::string> switched_off(const mjModel& model,
                                                     const RobotBodies& robots);
@@ -25,6 +25,10 @@ namespace tendril::simulation {
 
 /// Returns why no contact at all can occur, by flags and options; nothing if contacts are on.
 [[nodiscard]] std::optional<std::string> contacts_switched_off(const mjModel& model);
+/// Returns the same if robots could touch something without; contacts are no part of a robot, so
+/// its other checks hold.
+[[nodiscard]] std::optional<std::string> missed_contacts(const mjModel& model,
+                                                         const RobotBodies& robots);
 /// Returns why robots cannot touch their surroundings although there are geoms, if only seen ones;
 /// nothing if they can or if there are none.
 [[nodiscard]] std::optional<std::string> contacts_switched_off(const mjModel& model,

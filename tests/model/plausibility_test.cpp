@@ -51,7 +51,8 @@ TEST_CASE("plausibility: a density or stiffness of no material names what it com
        "section 2: mass = 70 kg, length = 0.1 m and the radius make 3.48e+06 kg/m^3, more than any "
        "metal"},
       {"millimeters", "constant_length = 100", "section 2: mass = 0.07 kg, length = 100 m"},
-      {"radius in millimeters", "constant_length = 0.1\nradius = 8", "less than any foam"},
+      {"radius in millimeters", "constant_length = 0.1\nradius = 8",
+       "section 2: radius = 8 m, 40 times the robot's length of 0.2 m: is the unit m, not mm?"},
       {"radius in km", "constant_length = 0.1\nradius = 8e-6", "more than any metal"},
       {"N mm^2", "constant_length = 0.1\nbending_stiffness = 1e-9",
        "section 2: bending_stiffness = 1e-09 N m^2 and the radius make a Young's modulus of 0.311 "
