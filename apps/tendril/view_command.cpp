@@ -33,7 +33,7 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
   const std::filesystem::path file = arguments.file;
   simulation::require_kind(
       file, "view", {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Recording});
-  if (file.extension() == ".h5") {
+  if (simulation::extension_of(file) == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
       throw ModelError(fmt::format(
           "{}: --set, --seed and --controller change a scene, not a recording", arguments.file));

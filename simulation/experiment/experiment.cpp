@@ -8,6 +8,7 @@
 #include <numbers>
 #include <utility>
 
+#include "simulation/files/file_kind.hpp"
 #include "tendril/mobile/kinematics.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -391,7 +392,7 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
 }
 
 Experiment load_experiment(const std::filesystem::path& file) {
-  const std::string extension = file.extension().string();
+  const std::string extension = extension_of(file);
   if (std::filesystem::is_directory(file)) {
     throw ModelError(fmt::format(
         "{}: is a folder: must be an experiment (.toml), a robot (.toml) or a scene (.xml)",

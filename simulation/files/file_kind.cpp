@@ -60,8 +60,15 @@ std::string alternatives(std::initializer_list<FileKind> kinds) {
 
 }  // namespace
 
+std::string extension_of(const std::filesystem::path& file) {
+  std::string extension = file.extension().string();
+  for (char& c : extension)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return extension;
+}
+
 FileKind file_kind(const std::filesystem::path& file) {
-  const std::string extension = file.extension().string();
+  const std::string extension = extension_of(file);
   if (extension == ".toml") return toml_kind(file);
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored) || std::filesystem::is_directory(file, ignored))

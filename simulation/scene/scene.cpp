@@ -12,6 +12,7 @@
 #include "plugin/controller_plugin.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/engine/model_settings.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "simulation/scene/default_environment.hpp"
 #include "simulation/scene/default_visuals.hpp"
 #include "simulation/scene/model_files.hpp"
@@ -33,6 +34,21 @@ namespace fs = std::filesystem;
 constexpr int kErrorSize = 4096;
 constexpr int kUsualTextSize = 1 << 17;
 
+/// What helps against an error of the engine that has these words, in this order.
+struct Hint {
+  const char *words, *text;
+};
+constexpr Hint kHints[] = {
+    {"could not find body.*in model asset",
+     ": a robot file has the body \"base\": <attach model=... body=\"base\" prefix=.../>"},
+    {"plugin .* not found", ": the library that has it must be named by --plugin FILE"}};
+
+std::string with_hint(std::string line) {
+  for (const Hint& hint : kHints)
+    if (std::regex_search(line, std::regex(hint.words))) return line + hint.text;
+  return line;
+}
+
 /// "scene.xml:3: mismatched element: worldbody" of what the XML parser says; other errors as they
 /// are.
 std::string parse_error(const std::string& scene, const char* text) {
@@ -40,7 +56,7 @@ std::string parse_error(const std::string& scene, const char* text) {
       R"(XML_ERROR_(\w+) .*Line number=(\d+)(?:: (?:XMLElement name=)?(\S.*))?)");
   const std::string line = one_line(text);
   std::smatch found;
-  if (!std::regex_search(line, found, form)) return fmt::format("{}: {}", scene, line);
+  if (!std::regex_search(line, found, form)) return fmt::format("{}: {}", scene, with_hint(line));
   std::string what = found[1].str();
   for (char& c : what) c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
   return fmt::format("{}:{}: {}{}", scene, found[2].str(), what,
@@ -80,7 +96,7 @@ class SceneLoader {
   }
 
  private:
-  [[nodiscard]] bool is_lone() const { return file_.extension() == ".toml"; }
+  [[nodiscard]] bool is_lone() const { return extension_of(file_) == ".toml"; }
 
   void read() {
     const std::vector<Override> overrides = robot_overrides(settings_);

@@ -125,8 +125,8 @@ def _frames(measured: Array, model: Array) -> Iterator[Frame]:
     yield Frame(_rms(measured - model, True), "shifted", "try --align offset")
     for unit, size in SCALES.items():
         for factor in (size, 1.0 / size):
-            frame = f"{factor:.3g} times as large"
-            yield Frame(_rms(measured * factor - model, True), frame, f"is the unit {unit}, or mm?")
+            errors = _rms(measured * factor - model, False) * max(1.0, 1.0 / factor)
+            yield Frame(errors, f"{factor:.3g} times as far from the base", f"is the unit {unit}, or mm?")
     for order in itertools.permutations(range(3)):
         for signs in itertools.product((1.0, -1.0), repeat=3):
             yield _permuted(measured, model, order, signs)
