@@ -8,9 +8,9 @@
 #include <numbers>
 #include <utility>
 
-#include "simulation/files/file_kind.hpp"
 #include "tendril/mobile/kinematics.hpp"
 #include "tendril/model/fault_file.hpp"
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/random_draws.hpp"

@@ -372,7 +372,6 @@ class Doubts {
   void look_at(const SceneRobot& robot, const RobotScale& scale) {
     sizes_ = any_;
     sizes_.robot = scale;
-    sizes_.stays = scale.stays;
     const mjModel& m = *applied_.scene.model;
     for (const ControllerKind& kind : built_in_controllers()) {
       if (kind.name != robot.controller) continue;
@@ -390,6 +389,8 @@ class Doubts {
     std::vector<double> values;
     if (info.type == SettingInfo::Type::Number) values = {settings.number(info.name)};
     if (info.type == SettingInfo::Type::Numbers) values = settings.numbers(info.name);
+    // Lists are places in the world, wherever the robot stands.
+    sizes_.stays = sizes_.robot.stays && info.type == SettingInfo::Type::Number;
     const std::string_view unit = info.unit;
     if (unit == "m" || unit == "rad" || unit == "N")
       doubt(believed("controller", unit), info.name, values);

@@ -5,9 +5,9 @@
 #include <string>
 #include <variant>
 
-#include "simulation/files/file_kind.hpp"
 #include "simulation/scene/model_files.hpp"
 #include "simulation/scene/scene_files.hpp"
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 
@@ -59,13 +60,6 @@ std::string alternatives(std::initializer_list<FileKind> kinds) {
 }
 
 }  // namespace
-
-std::string extension_of(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  for (char& c : extension)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return extension;
-}
 
 FileKind file_kind(const std::filesystem::path& file) {
   const std::string extension = extension_of(file);

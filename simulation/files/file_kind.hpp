@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <initializer_list>
-#include <string>
 
 namespace tendril::simulation {
 
@@ -11,9 +10,6 @@ enum class FileKind { Experiment, Scene, Robot, Tube, Plan, Recording, Table, Me
 
 /// Kinds that `tendril run` takes.
 inline constexpr auto kRunnable = {FileKind::Experiment, FileKind::Scene, FileKind::Robot};
-
-/// Returns the extension of a file in lower case: ".toml", also of `ARM.TOML`.
-[[nodiscard]] std::string extension_of(const std::filesystem::path& file);
 
 /// The kind by extension and, for TOML, by the keys at the top level. Unknown for a file that
 /// cannot be read or parsed, and for one of another kind.

@@ -47,6 +47,8 @@ class StartDoubts {
     overlaps_without_contact();
     for (const auto& [pair, deepest] : deepest_) say(pair.first, deepest);
     for (const RobotBodies::Robot& robot : robots_.robots()) look_at_base(robot);
+    look_at_joints();
+    look_at_controls();
     return std::move(lines_);
   }
 
@@ -98,6 +100,41 @@ class StartDoubts {
   }
 
   std::string label_of(int base) const { return object_name(m_, mjOBJ_BODY, base); }
+
+  /// Tells whether a number is beyond its range by more than soft limits give way.
+  static bool is_beyond(double value, const mjtNum* range) {
+    constexpr double kSoft = 0.05;  // of the range
+    const double room = kSoft * (range[1] - range[0]);
+    return value < range[0] - room || value > range[1] + room;
+  }
+
+  void look_at_joints() {
+    for (int j = 0; j < m_.njnt; ++j) {
+      const int type = m_.jnt_type[j];
+      if (m_.jnt_limited[j] == 0 || (type != mjJNT_HINGE && type != mjJNT_SLIDE)) continue;
+      const double q = d_.qpos[m_.jnt_qposadr[j]];
+      if (!is_beyond(q, m_.jnt_range + 2 * j)) continue;
+      const char* const unit = type == mjJNT_SLIDE ? "m" : "rad";
+      lines_.push_back(fmt::format(
+          "joint '{}' starts at {:.4g} {}, beyond its range [{:.4g}, {:.4g}]: is the unit {}?",
+          object_name(m_, mjOBJ_JOINT, j), q, unit, m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1],
+          unit));
+      return;
+    }
+  }
+
+  void look_at_controls() {
+    for (int i = 0; i < m_.nactuator; ++i) {
+      if (m_.actuator_ctrllimited[i] == 0 || m_.actuator_ctrlnum[i] != 1) continue;
+      const double control = d_.ctrl[m_.actuator_ctrladr[i]];
+      if (!is_beyond(control, m_.actuator_ctrlrange + 2 * i)) continue;
+      lines_.push_back(
+          fmt::format("the control of '{}' starts at {:.4g}, beyond its range [{:.4g}, {:.4g}]",
+                      object_name(m_, mjOBJ_ACTUATOR, i), control, m_.actuator_ctrlrange[2 * i],
+                      m_.actuator_ctrlrange[2 * i + 1]));
+      return;
+    }
+  }
 
   /// A robot on a free body falls, unless something can touch it, holds it or drives it.
   void look_at_base(const RobotBodies::Robot& robot) {
