@@ -324,9 +324,16 @@ int scene_mocap_body(const mjModel* m, const SceneName& name) {
   const std::string text(name.text), subject = name.setting + (" = " + text);
   // It belongs to the scene: its name is as written, not prefixed.
   const int body = mj_name2id(m, mjOBJ_BODY, text.c_str());
-  if (body < 0)
+  if (body < 0) {
+    std::string others;
+    for (int i = 0; i < m->nbody; ++i) {
+      const char* const other = m->body_mocapid[i] >= 0 ? mj_id2name(m, mjOBJ_BODY, i) : nullptr;
+      if (other != nullptr) others += (others.empty() ? "" : ", ") + std::string(other);
+    }
     throw ModelError(subject +
-                     ": must be the name of a mocap body of the scene; there is no such body");
+                     ": must be the name of a mocap body of the scene; there is no such body" +
+                     (others.empty() ? "" : ", it has " + others));
+  }
   if (m->body_mocapid[body] < 0)
     throw ModelError(subject + ": must be a mocap body (mocap=\"true\")");
   return body;

@@ -96,8 +96,10 @@ void print_checks(const simulation::RunResult& result) {
     width = std::max(width, r.check.name.size());
   fmt::print("{:<{}}  {:>18}  {:>20}  verdict\n", "check", width, "value", "limit");
   for (const simulation::CheckResult& r : result.checks) {
-    const char* const verdict = r.holds ? (color ? "\033[32mok\033[0m" : "ok")
-                                        : (color ? "\033[31mFAILED\033[0m" : "FAILED");
+    const bool is_over = result.outcome == simulation::Outcome::Done;
+    const char* const verdict = !r.holds   ? (color ? "\033[31mFAILED\033[0m" : "FAILED")
+                                : !is_over ? "run not finished"
+                                           : (color ? "\033[32mok\033[0m" : "ok");
     fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width, readable(r.value, r.unit),
                limits(r.check, r.unit), verdict);
   }

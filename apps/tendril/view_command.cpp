@@ -10,6 +10,7 @@
 #include "simulation/families/families.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/run.hpp"
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -33,7 +34,7 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
   const std::filesystem::path file = arguments.file;
   simulation::require_kind(
       file, "view", {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Recording});
-  if (file.extension() == ".h5") {
+  if (extension_of(file) == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
       throw ModelError(fmt::format(
           "{}: --set, --seed and --controller change a scene, not a recording", arguments.file));

@@ -211,7 +211,7 @@ CANNOT_FAIL = {
     "penetration": (check("penetration_max", min=-1), "min"),
     "contact-count": (check("contact_count_max", min=0), "min"),
     "status": (check("status_end", min=0), "min"),
-    "status-max": (check("status_end", max=9), "max"),
+    "status-max": (check("status_end", max=10), "max"),
     "infinite-limit": (check("tip_error_max", max="inf"), "inf|finite"),
 }
 

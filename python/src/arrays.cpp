@@ -1,6 +1,7 @@
 #include "python/src/arrays.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <map>
 
 #include "tendril/model_error.hpp"
@@ -78,14 +79,32 @@ void Input::require_finite() const {
   const auto wrong = std::find_if(numbers.begin(), numbers.end(),
                                   [](double number) { return !std::isfinite(number); });
   if (wrong == numbers.end()) return;
-  auto index = static_cast<std::size_t>(wrong - numbers.begin());
+  throw ModelError(place_of(&*wrong) + " = " + (std::isnan(*wrong) ? "nan" : "inf") +
+                   ", must be finite");
+}
+
+std::string Input::place_of(const double* number) const {
+  auto index = static_cast<std::size_t>(number - array_.data());
   std::string place;
   for (std::size_t axis = array_.ndim(); axis-- > 0;) {
     place = std::to_string(index % array_.shape(axis)) + (place.empty() ? "" : ", ") + place;
     index /= array_.shape(axis);
   }
-  throw ModelError(std::string(name_) + "[" + place +
-                   "] = " + (std::isnan(*wrong) ? "nan" : "inf") + ", must be finite");
+  return std::string(name_) + "[" + place + "]";
+}
+
+void Input::require_angles(std::size_t first, std::size_t step, double most) const {
+  require_finite();
+  const std::span<const double> numbers = all();
+  for (std::size_t k = 0; k < numbers.size(); k += item_size_) {
+    for (std::size_t i = first; i < item_size_; i += step) {
+      if (std::abs(numbers[k + i]) <= most * (1.0 + 1e-9)) continue;
+      char text[32];
+      std::snprintf(text, sizeof text, "%.6g", numbers[k + i]);
+      throw ModelError(place_of(&numbers[k + i]) + " = " + text + " rad, must be within " +
+                       (most > 7.0 ? "two turns" : "a turn") + ": is it in degrees?");
+    }
+  }
 }
 
 void Input::require_leading(const Shape& leading) const {

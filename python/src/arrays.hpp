@@ -49,10 +49,15 @@ class Input {
   }
   /// Throws ModelError `<name>[2, 0, 1] = nan, must be finite`.
   void require_finite() const;
+  /// Throws ModelError `<name>[2, 0, 0] = 90 rad, must be ...: in degrees?` for a number that is
+  /// not finite, and for an angle beyond `most`: each item's numbers `first`, `first + step`, ...
+  void require_angles(std::size_t first, std::size_t step, double most) const;
   /// Throws ModelError unless the leading axes are these, or none.
   void require_leading(const Shape& leading) const;
 
  private:
+  [[nodiscard]] std::string place_of(const double* number) const;  ///< "states[2, 0, 1]"
+
   using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
   const char* name_;
   Array array_;

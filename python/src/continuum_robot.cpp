@@ -30,6 +30,8 @@ class States : public Input {
  public:
   States(const ContinuumRobot& robot, nb::handle value, const char* name = "states")
       : Input(name, value, Axes{count_of(robot), 3}) {}
+  /// Throws ModelError for a number that is not finite, and for a bend beyond any section's.
+  void require_bends() const { require_angles(0, 3, 2.0 * std::numbers::pi); }
   [[nodiscard]] SectionStates operator[](std::size_t k) const noexcept {
     return states_of(item(k));
   }
@@ -45,7 +47,7 @@ struct Configurations {
       : states(robot.robot, states_value),
         feed("feed", feed_value, states.leading()),
         spin("spin", spin_value, states.leading()) {
-    states.require_finite();
+    states.require_bends();
   }
   [[nodiscard]] BaseState base(std::size_t k) const noexcept {
     return {.feed = feed[k], .spin = spin[k]};
@@ -168,7 +170,7 @@ nb::object within(const Robot& robot, nb::handle value, double tolerance) {
 
 nb::object coordinates(const Robot& robot, nb::handle value) {
   const States states(robot.robot, value);
-  states.require_finite();
+  states.require_bends();
   const auto size = static_cast<std::size_t>(robot.robot.coordinate_count());
   Output q(states.leading(), Axes{size});
   double* to = q.data();
@@ -186,7 +188,7 @@ nb::object coordinates(const Robot& robot, nb::handle value) {
 
 nb::object coordinates_without_extension(nb::handle value) {
   const Input states("states", value, Axes{kAny, 3});
-  states.require_finite();
+  states.require_angles(0, 3, 2.0 * std::numbers::pi);
   const std::size_t sections = states.item_size() / 3;
   Output q(states.leading(), Axes{2 * sections});
   double* to = q.data();

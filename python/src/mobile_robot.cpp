@@ -1,6 +1,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <numbers>
 #include <tuple>
 #include <utility>
 
@@ -17,7 +18,7 @@ std::size_t state_size(const PyMobileRobot& robot) {
 
 nb::object tool_poses(const PyMobileRobot& robot, nb::handle value, int threads) {
   const Input states("states", value, Axes{state_size(robot)});
-  states.require_finite();
+  states.require_angles(kPlatform, 1, 4.0 * std::numbers::pi);
   Output poses(states.leading(), Axes{4, 4});
   for_each(states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
     const std::span<const double> state = states.item(k);
@@ -28,7 +29,7 @@ nb::object tool_poses(const PyMobileRobot& robot, nb::handle value, int threads)
 
 nb::object frames(const PyMobileRobot& robot, nb::handle value, int threads) {
   const Input states("states", value, Axes{state_size(robot)});
-  states.require_finite();
+  states.require_angles(kPlatform, 1, 4.0 * std::numbers::pi);
   const auto count = static_cast<std::size_t>(frame_count(robot.robot));
   Output poses(states.leading(), Axes{count, 4, 4});
   for_each(states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
@@ -83,7 +84,7 @@ nb::object arm_tip_poses(const PyMobileArm& robot, nb::handle base_value, nb::ha
   const Input base("base", base_value, Axes{kPlatform});
   const Input states("states", states_value, Axes{sections, 3});
   base.require_finite();
-  states.require_finite();
+  states.require_angles(0, 3, 2.0 * std::numbers::pi);
   base.require_leading(states.leading());
   const MobileContinuum mounted{robot.arm.robot, robot.X_PB};
   Output poses(states.leading(), Axes{4, 4});

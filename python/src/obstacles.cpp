@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <numbers>
 #include <optional>
 #include <vector>
 
@@ -34,7 +35,7 @@ nb::object nearest(const Obstacles& obstacles, nb::handle value) {
 nb::object arm_clearance(const Obstacles& obstacles, const PyContinuumRobot& arm, nb::handle value,
                          double radius, double feed, double spin) {
   const Input states("states", value, Axes{static_cast<std::size_t>(arm.robot.section_count()), 3});
-  states.require_finite();
+  states.require_angles(0, 3, 2.0 * std::numbers::pi);
   Output clearances(states.leading(), Axes{});
   BodyArcs body(arm.robot);
   for (std::size_t k = 0; k < states.count(); ++k)
@@ -48,7 +49,7 @@ nb::object mobile_clearance(const Obstacles& obstacles, const PyMobileRobot& rob
                             nb::handle value, std::optional<std::vector<BodyCapsule>> capsules) {
   const Input states("states", value,
                      Axes{kPlatform + static_cast<std::size_t>(robot.robot.joint_count())});
-  states.require_finite();
+  states.require_angles(kPlatform, 1, 4.0 * std::numbers::pi);
   Output clearances(states.leading(), Axes{});
   MobileBody body(robot.robot, capsules ? std::move(*capsules) : standard_capsules(robot.robot));
   for (std::size_t k = 0; k < states.count(); ++k) {

@@ -21,7 +21,7 @@ struct Postures {
   Postures(const PySnake& snake, nb::handle angles_value, nb::handle base_value)
       : angles("angles", angles_value, Axes{joints_of(snake)}),
         base("base", base_value.is_none() ? numpy("eye")(4) : nb::borrow(base_value), Axes{4, 4}) {
-    angles.require_finite();
+    angles.require_angles(0, 1, 2.0 * std::numbers::pi);
     base.require_finite();
     base.require_leading(angles.leading());
   }

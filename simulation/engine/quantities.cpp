@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/controller_kind.hpp"
+#include "plugin/robot_names.hpp"
 
 namespace tendril::simulation {
 
@@ -35,6 +36,9 @@ std::optional<ReportedQuantity> quantity_of(const mjModel& model, int sensor,
   if (const int instance = model.sensor_plugin[sensor]; instance >= 0) {
     own = reported_quantities(mjp_getPluginAtSlot(model.plugin[instance])->name);
     declared = own;
+    const std::string shown = shown_quantity(&model, sensor).value_or("");
+    for (const ReportedQuantity& quantity : own)
+      if (quantity.name == shown) return quantity;
   }
   const ReportedQuantity* longest = nullptr;
   for (const ReportedQuantity& quantity : declared) {

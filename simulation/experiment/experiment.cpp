@@ -10,6 +10,7 @@
 
 #include "tendril/mobile/kinematics.hpp"
 #include "tendril/model/fault_file.hpp"
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/random_draws.hpp"
@@ -80,9 +81,11 @@ Motion parse_motion(const Fields& fields) {
   for (const std::vector<double>& p : fields.rows("points", 3, kMotionRange))
     motion.points.emplace_back(p[0], p[1], p[2]);
   constexpr double kDegree = std::numbers::pi / 180.0;
-  for (const std::vector<double>& a : fields.rows("angles_deg", 3, kMotionRange))
+  for (const std::vector<double>& a : fields.rows("angles_deg", 3, kMotionRange)) {
+    motion.angles_deg.emplace_back(a[0], a[1], a[2]);
     motion.orientations.emplace_back(
         tool_orientation(a[0] * kDegree, a[1] * kDegree, a[2] * kDegree));
+  }
   if (const auto problem = motion.problem()) fields.refuse(problem->field, problem->reason);
   return motion;
 }
@@ -389,7 +392,7 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
 }
 
 Experiment load_experiment(const std::filesystem::path& file) {
-  const std::string extension = file.extension().string();
+  const std::string extension = extension_of(file);
   if (std::filesystem::is_directory(file)) {
     throw ModelError(fmt::format(
         "{}: is a folder: must be an experiment (.toml), a robot (.toml) or a scene (.xml)",

@@ -55,10 +55,11 @@ void require_physics(const Experiment& experiment, const mjModel& model) {
                                  experiment.scene.string(), off.front()));
   for (const Check& check : experiment.checks) {
     const SignalInfo* const info = find_signal(check.metric.signal);
-    const bool is_of_contacts = info != nullptr && info->of == MetricOf::Robots &&
-                                info->name != std::string_view("self_contact_count");
-    if (!is_of_contacts) continue;
-    if (const auto why = contacts_switched_off(model, robots))
+    if (info == nullptr || info->of != MetricOf::Robots) continue;
+    const bool is_of_self = info->name == std::string_view("self_contact_count");
+    const auto why = is_of_self ? self_contacts_switched_off(model, robots)
+                                : contacts_switched_off(model, robots);
+    if (why)
       throw ModelError(
           fmt::format("{}: check: metric = {}: {}", check.origin, check.metric.name, *why));
   }

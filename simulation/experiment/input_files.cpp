@@ -7,6 +7,7 @@
 
 #include "simulation/scene/model_files.hpp"
 #include "simulation/scene/scene_files.hpp"
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -39,13 +40,13 @@ class InputFiles {
     const fs::path& scene = experiment_.scene;
     if (scene.empty()) return;  // of a family, which has its own text
     const std::vector<Override> overrides = robot_overrides(settings);
-    if (scene.extension() == ".toml") {
+    if (extension_of(scene) == ".toml") {
       add_robot(scene, overrides);
       return;
     }
     add(scene);
     for (const EngineFile& file : engine_files(scene)) {
-      if (file.path.extension() == ".toml")
+      if (extension_of(file.path) == ".toml")
         add_robot(file.path, overrides);
       else
         add(file.path);

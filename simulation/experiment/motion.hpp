@@ -42,8 +42,9 @@ struct Motion {
   std::vector<Eigen::Vector3d> points = {};
   /// One per point, each segment a rotation about a fixed axis; empty: constant orientation.
   std::vector<Eigen::Quaterniond> orientations = {};
-  std::string actuator = {};        ///< name of an actuator instead of a body
-  std::vector<double> values = {};  ///< its controls, one per time
+  std::vector<Eigen::Vector3d> angles_deg = {};  ///< from which they were made, for notices
+  std::string actuator = {};                     ///< name of an actuator instead of a body
+  std::vector<double> values = {};               ///< its controls, one per time
   Interpolation interpolation = Interpolation::Smooth;
 
   // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -

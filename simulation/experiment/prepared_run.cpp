@@ -10,8 +10,10 @@
 
 #include "simulation/engine/divergence.hpp"
 #include "simulation/engine/engine_log.hpp"
+#include "simulation/experiment/experiment_plausibility.hpp"
 #include "simulation/experiment/settings_json.hpp"
 #include "simulation/scene/model_tables.hpp"
+#include "simulation/scene/start_checks.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/standard_arithmetic.hpp"
@@ -71,6 +73,9 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
     throw ModelError(fmt::format("{}: duration: {} s: is more than 1e9 steps of {} s",
                                  experiment.file.string(), duration, timestep));
   }
+  for (std::string& line :
+       experiment_plausibility({experiment, scene, motions, faults, settings, duration}))
+    scene.notices.push_back(std::move(line));
   return {std::move(scene),
           nullptr,
           std::move(motion_set),
@@ -90,6 +95,9 @@ void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& mo
                                    experiment.keyframe_origin, experiment.keyframe,
                                    names.empty() ? "it has none" : "it has " + names));
     }
+    if (const auto unlike = run.scene.unlike_keyframes.find(experiment.keyframe);
+        unlike != run.scene.unlike_keyframes.end())
+      throw ModelError(fmt::format("{}: {}", experiment.keyframe_origin, unlike->second));
     mj_resetDataKeyframe(&model, &data, key);
   }
   run.motions.apply(data, data.time);
@@ -99,6 +107,10 @@ void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& mo
   }
 
   for (const std::string& line : distant_targets(model, data, run.scene.robots))
+    run.scene.notices.push_back(fmt::format("{}: {}", experiment.scene.string(), line));
+  // A scene of its own may be meant to start from one of its keyframes only.
+  if (experiment.text.empty() && model.nkey > 0) return;
+  for (const std::string& line : start_doubts(model, data))
     run.scene.notices.push_back(fmt::format("{}: {}", experiment.scene.string(), line));
 }
 

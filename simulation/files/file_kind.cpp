@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 
@@ -61,7 +62,7 @@ std::string alternatives(std::initializer_list<FileKind> kinds) {
 }  // namespace
 
 FileKind file_kind(const std::filesystem::path& file) {
-  const std::string extension = file.extension().string();
+  const std::string extension = extension_of(file);
   if (extension == ".toml") return toml_kind(file);
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored) || std::filesystem::is_directory(file, ignored))

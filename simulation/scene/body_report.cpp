@@ -236,9 +236,11 @@ BodyReport::Response response(Body& body, bool driven, BodyReport::Torsion* tors
   return result;
 }
 
-/// Tells whether the arm comes to rest after a step of its commands.
-bool comes_to_rest(const ContinuumDescription& robot, double timestep) {
-  constexpr double kTime = 3.0;       // [s]
+enum class StepResponse { Diverges, Moves, Rests };
+constexpr double kResponseTime = 3.0;  // [s]
+
+/// Returns what the arm does after a step of its commands.
+StepResponse step_response(const ContinuumDescription& robot, double timestep) {
   constexpr double kRestSpeed = 0.2;  // of every joint [rad/s or m/s]
   ContinuumDescription stepped = robot;
   stepped.timestep = timestep;
@@ -268,21 +270,27 @@ bool comes_to_rest(const ContinuumDescription& robot, double timestep) {
     data.ctrl[body.id(mjOBJ_ACTUATOR, tendons[t])] = commands[t];
   const DivergenceMonitor monitor(data);
   bool sound = true;
-  for (int k = 0; sound && k * timestep < kTime; ++k) {
+  for (int k = 0; sound && k * timestep < kResponseTime; ++k) {
     mj_step(&model, &data);
     sound = monitor.healthy(model, data);
   }
-  for (int i = 0; sound && i < model.nv; ++i) sound = std::abs(data.qvel[i]) < kRestSpeed;
-  return sound;
+  if (!sound) return StepResponse::Diverges;
+  const bool rests = std::all_of(data.qvel, data.qvel + model.nv,
+                                 [](mjtNum speed) { return std::abs(speed) < kRestSpeed; });
+  return rests ? StepResponse::Rests : StepResponse::Moves;
 }
 
-std::optional<double> stable_timestep(const ContinuumDescription& robot) {
-  std::optional<double> stable;
+/// Sets the largest timesteps with which the arm rests, and with which it does not diverge.
+void find_timesteps(const ContinuumDescription& robot, BodyReport& report) {
+  bool rests = true;
   for (const double timestep : {0.0005, 0.001, 0.002, 0.004, 0.008, 0.016}) {
-    if (!comes_to_rest(robot, timestep)) break;
-    stable = timestep;
+    const StepResponse response = step_response(robot, timestep);
+    rests = rests && response == StepResponse::Rests;
+    if (rests) report.timestep = timestep;
+    if (response == StepResponse::Diverges) return;
+    report.bounded_timestep = timestep;
+    if (!rests && report.timestep) return;
   }
-  return stable;
 }
 
 using DrivenBy = BodyReport::DrivenBy;
@@ -410,7 +418,7 @@ BodyReport report_body(const ContinuumDescription& robot) {
   report.mass = 0.0;
   for (const SectionPhysics& physics : robot.physics) report.mass += physics.mass;
   report.bends = bends(robot);
-  report.timestep = stable_timestep(robot);
+  find_timesteps(robot, report);
   if (const double stiffness = body.torsional_stiffness(); std::isfinite(stiffness))
     report.torsion = {.stiffness = stiffness, .frequency = 0.0};
   report.body = response(body, false, report.torsion ? &*report.torsion : nullptr);
@@ -425,6 +433,22 @@ BodyReport report_body(const ContinuumDescription& robot) {
   if (report.has_servos || report.has_tendons) report.driven = response(body, true);
   return report;
 }
+
+namespace {
+
+std::string timestep_text(const BodyReport& report) {
+  if (report.timestep)
+    return fmt::format("largest stable timestep of 0.5 to 16 ms: {:g} ms\n",
+                       1e3 * *report.timestep);
+  if (report.bounded_timestep)
+    return fmt::format(
+        "with timesteps of 0.5 to {:g} ms it does not diverge, but still moves {:g} s after a step "
+        "of its commands: it buckles, sags or swings\n",
+        1e3 * *report.bounded_timestep, kResponseTime);
+  return "it diverges with every timestep from 0.5 ms on\n";
+}
+
+}  // namespace
 
 std::string body_report_text(const std::string& name, const BodyReport& report) {
   const auto millimeters = [](double x) {
@@ -472,10 +496,7 @@ std::string body_report_text(const std::string& name, const BodyReport& report) 
                                        b.held_level, b.limit)
                          : fmt::format("  section {}: nothing drives it\n", i + 1);
   }
-  text += report.timestep ? fmt::format("largest stable timestep of 0.5 to 16 ms: {:g} ms\n",
-                                        1e3 * *report.timestep)
-                          : std::string("no timestep from 0.5 ms on is stable\n");
-  return text;
+  return text + timestep_text(report);
 }
 
 }  // namespace tendril::simulation

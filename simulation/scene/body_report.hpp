@@ -49,6 +49,9 @@ struct BodyReport {
   /// Largest of 0.5, 1, 2, 4, 8 and 16 ms with which the arm, held horizontally, bends by half of
   /// its limits in one step of the commands and comes to rest [s]; none: not with 0.5 ms.
   std::optional<double> timestep;
+  /// Largest of the same with which it does not diverge, whether it rests or still moves after 3 s;
+  /// none: it diverges with 0.5 ms.
+  std::optional<double> bounded_timestep;
 };
 
 /// Throws ModelError if the model is refused by the engine.

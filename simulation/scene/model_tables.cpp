@@ -1,11 +1,15 @@
 #include "simulation/scene/model_tables.hpp"
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/quantities.hpp"
 #include "simulation/scene/robot_bodies.hpp"
+#include "simulation/scene/scene_robot.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -33,21 +37,47 @@ const char* joint_type(int type) {
   }
 }
 
+/// Names and units of the coordinates of an arm, as its commands have them.
+Json coordinates_of(const ContinuumDescription& arm) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < arm.sections.size(); ++i) {
+    const std::string section = "section " + std::to_string(i + 1);
+    list.push_back({section + ", u", "rad"});
+    list.push_back({section + ", v", "rad"});
+    if (arm.sections[i].variable_length > 0.0) list.push_back({section + ", length change", "m"});
+  }
+  return list;
+}
+
+/// A row of the table `robots`.
+Json robot_row(const RobotBodies::Robot& robot, std::span<const SceneRobot> driven) {
+  Json row{{"prefix", robot.names.prefix}, {"suffix", robot.names.suffix}, {"body", robot.base}};
+  for (const SceneRobot& other : driven) {
+    const auto* const arm = std::get_if<ContinuumDescription>(&other.description);
+    if (arm != nullptr && other.names == robot.names) row["coordinates"] = coordinates_of(*arm);
+  }
+  return row;
+}
+
 }  // namespace
 
 RolloutAttributes model_tables(const mjModel& model) {
   const auto name = [&](mjtObj type, int id) { return object_name(model, type, id); };
   const RobotBodies robots(model);
+  const std::vector<SceneRobot> driven = robots_of(model);
   const std::vector<ReportedQuantity> declared = declared_quantities();
 
   RolloutAttributes tables;
   tables["sensors"] = table(model.nsensor, [&](int i) {
     const ReportedQuantity quantity = quantity_of(model, i, declared).value_or(ReportedQuantity{});
-    return Json{{"name", name(mjOBJ_SENSOR, i)},
-                {"address", model.sensor_adr[i]},
-                {"dimension", model.sensor_dim[i]},
-                {"quantity", quantity.name},
-                {"unit", quantity.unit}};
+    Json row{{"name", name(mjOBJ_SENSOR, i)},
+             {"address", model.sensor_adr[i]},
+             {"dimension", model.sensor_dim[i]},
+             {"quantity", quantity.name},
+             {"unit", quantity.unit}};
+    if (shown_quantity(&model, i))
+      row["robot"] = robot_names(&model, model.sensor_plugin[i]).label();
+    return row;
   });
   tables["joints"] = table(model.njnt, [&](int i) {
     return Json{{"name", name(mjOBJ_JOINT, i)},
@@ -69,9 +99,7 @@ RolloutAttributes model_tables(const mjModel& model) {
                 {"robot", robots.base_of_geom(i) != 0}};
   });
   tables["robots"] = table(static_cast<mjtSize>(robots.robots().size()), [&](int i) {
-    const RobotBodies::Robot& robot = robots.robots()[static_cast<std::size_t>(i)];
-    return Json{
-        {"prefix", robot.names.prefix}, {"suffix", robot.names.suffix}, {"body", robot.base}};
+    return robot_row(robots.robots()[static_cast<std::size_t>(i)], driven);
   });
   return tables;
 }

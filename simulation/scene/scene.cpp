@@ -18,8 +18,10 @@
 #include "simulation/scene/scene_checks.hpp"
 #include "simulation/scene/scene_faults.hpp"
 #include "simulation/scene/scene_files.hpp"
+#include "simulation/scene/spec_checks.hpp"
 #include "simulation/scene/switched_off.hpp"
 #include "simulation/scene/virtual_files.hpp"
+#include "tendril/model/file_extension.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/standard_arithmetic.hpp"
@@ -32,6 +34,21 @@ namespace fs = std::filesystem;
 constexpr int kErrorSize = 4096;
 constexpr int kUsualTextSize = 1 << 17;
 
+/// What helps against an error of the engine that has these words, in this order.
+struct Hint {
+  const char *words, *text;
+};
+constexpr Hint kHints[] = {
+    {"could not find body.*in model asset",
+     ": a robot file has the body \"base\": <attach model=... body=\"base\" prefix=.../>"},
+    {"plugin .* not found", ": the library that has it must be named by --plugin FILE"}};
+
+std::string with_hint(std::string line) {
+  for (const Hint& hint : kHints)
+    if (std::regex_search(line, std::regex(hint.words))) return line + hint.text;
+  return line;
+}
+
 /// "scene.xml:3: mismatched element: worldbody" of what the XML parser says; other errors as they
 /// are.
 std::string parse_error(const std::string& scene, const char* text) {
@@ -39,7 +56,7 @@ std::string parse_error(const std::string& scene, const char* text) {
       R"(XML_ERROR_(\w+) .*Line number=(\d+)(?:: (?:XMLElement name=)?(\S.*))?)");
   const std::string line = one_line(text);
   std::smatch found;
-  if (!std::regex_search(line, found, form)) return fmt::format("{}: {}", scene, line);
+  if (!std::regex_search(line, found, form)) return fmt::format("{}: {}", scene, with_hint(line));
   std::string what = found[1].str();
   for (char& c : what) c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
   return fmt::format("{}:{}: {}{}", scene, found[2].str(), what,
@@ -79,7 +96,7 @@ class SceneLoader {
   }
 
  private:
-  [[nodiscard]] bool is_lone() const { return file_.extension() == ".toml"; }
+  [[nodiscard]] bool is_lone() const { return extension_of(file_) == ".toml"; }
 
   void read() {
     const std::vector<Override> overrides = robot_overrides(settings_);
@@ -117,6 +134,7 @@ class SceneLoader {
       add_default_environment(*scene_.spec, models_.front().model);
     }
     add_actuator_delays(*scene_.spec, faults_, settings_);
+    keyframes_ = keyframe_sizes(*scene_.spec);
   }
 
   void compile() {
@@ -133,6 +151,10 @@ class SceneLoader {
     return model;
   }
 
+  void notice(const std::string& line) {
+    scene_.notices.push_back(fmt::format("{}: {}", name_, line));
+  }
+
   void check() {
     const mjOption& option = scene_.model->opt;
     const bool falls = (option.disableflags & mjDSBL_GRAVITY) == 0;
@@ -142,8 +164,12 @@ class SceneLoader {
     }
     require_measured(scene_.robots, faults_);
     require_sensors(*scene_.model, scene_.robots, name_);
-    for (const std::string& line : switched_off(*scene_.model, RobotBodies(*scene_.model)))
-      scene_.notices.push_back(fmt::format("{}: {}", name_, line));
+    const RobotBodies robots(*scene_.model);
+    for (const std::string& line : switched_off(*scene_.model, robots)) notice(line);
+    if (const auto contacts = missed_contacts(*scene_.model, robots)) notice(*contacts);
+    for (const std::string& line : doubted_angles(*scene_.spec)) notice(line);
+    scene_.unlike_keyframes = unlike_keyframes(keyframes_, *scene_.model);
+    for (const auto& [name, line] : scene_.unlike_keyframes) notice(line);
   }
 
   void add_sources_of_controllers() {
@@ -157,8 +183,7 @@ class SceneLoader {
   void add_warnings() {
     for (const std::string& warning : take_engine_warnings()) {
       // Conflicts of options with an attached robot are reported by check_options.
-      if (warning.find("Attach conflict") == std::string::npos)
-        scene_.notices.push_back(fmt::format("{}: {}", name_, one_line(warning)));
+      if (warning.find("Attach conflict") == std::string::npos) notice(one_line(warning));
     }
   }
 
@@ -168,6 +193,7 @@ class SceneLoader {
   std::span<const Fault> faults_;
   std::vector<ModelFile> models_;
   std::vector<RobotDescription> robots_;  // of the files, and the arms on platforms
+  std::vector<KeyframeSizes> keyframes_;  // as written
   VirtualFiles files_;
   Scene scene_;
 };

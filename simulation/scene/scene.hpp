@@ -24,6 +24,8 @@ struct Scene {
                                                     ///< name; robot files with their settings
   std::vector<SceneRobot> robots;                   ///< those that controllers drive
   std::vector<std::string> notices;                 ///< messages for the user, one line each
+  /// Keyframes that have fewer or more numbers than the model, with a line about each.
+  std::map<std::string, std::string> unlike_keyframes;
 };
 
 /// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the

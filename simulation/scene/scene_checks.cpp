@@ -34,6 +34,7 @@ void check_needs(const mjOption& scene, const ModelFile& file, const std::string
     notice(fmt::format("integrator = {}", integrator_name(scene.integrator)),
            "discrete or implicitfast");
   }
+  if (scene.solver == mjSOL_PGS) notice("solver = PGS", "Newton or CG");
   if (scene.cone == mjCONE_PYRAMIDAL) notice("cone = pyramidal", "elliptic");
   if (scene.impratio < kFrictionImpedance) {
     notice(fmt::format("impratio = {:.3g}", scene.impratio),

@@ -75,6 +75,12 @@ class SceneReader {
       const auto file = element.attributes.find("file");
       if (file == element.attributes.end()) continue;
       const bool is_include = element.name == "include";
+      if (is_include && file->second.ends_with(".toml")) {
+        throw ModelError(fmt::format(
+            "{}:{}: include: file = {}: is a robot file, not MJCF: name it in <asset>, <model "
+            "name=\"robot\" file=\"{}\"/>, and <attach model=\"robot\" body=\"base\" prefix=.../>",
+            (folder_ / name).string(), line_of(element, xml), file->second, file->second));
+      }
       const bool is_model = element.name == "model" && file->second.ends_with(".toml") &&
                             !files_.texts.contains(file->second);
       if (!is_include && !is_model) continue;

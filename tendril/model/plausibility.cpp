@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tendril/model/continuum/tendon_statics.hpp"
@@ -22,6 +23,15 @@ constexpr double kBreath = 1e3, kHydraulics = 1e8;
 /// The least that a file is believed to mean as a material's.
 constexpr double kSoftestMaterial = 1000.0;
 constexpr const char *kLighter = "less than any foam", *kHeavier = "more than any metal";
+/// Damping times of servos and materials [s].
+constexpr double kLongestDamping = 1.0;
+constexpr double kLongestLag = 10.0;  // of a pressure [s]
+constexpr double kTurn = 2.0 * std::numbers::pi;
+/// Angular speed of drives, three turns in a second [rad/s].
+constexpr double kFastestDrive = 3.0 * kTurn;
+/// What a robot travels, feeds and carries, in its lengths and masses.
+constexpr double kLongestTravel = 200.0, kLongestFeed = 100.0, kFastestTravel = 20.0,
+                 kHeaviestLoad = 20.0;
 
 class PlausibilityWarnings {
  public:
@@ -36,12 +46,108 @@ class PlausibilityWarnings {
       weight += own;
       moments[i] = moment;
     }
-    for (std::size_t i = 0; i < robot.sections.size(); ++i)
-      section(fmt::format("section {}", i + 1), robot.sections[i], robot.physics[i], moments[i]);
+    for (std::size_t i = 0; i < robot.sections.size(); ++i) {
+      const std::string name = fmt::format("section {}", i + 1);
+      if (!thickness(name, robot.physics[i].radius.largest(), rest_length(robot)))
+        section(name, robot.sections[i], robot.physics[i], moments[i]);
+      doubt(name, "damping_time", robot.physics[i].damping_time, "s", longest_damping(robot), "ms");
+    }
     tendons(robot);
+    loads(robot);
   }
 
   void operator()(const SnakeDescription& snake) {
+    links(snake);
+    if (snake.start) start(*snake.start, snake.surroundings().reach);
+  }
+
+  void operator()(const MobileDescription& robot) {
+    const PlatformPhysics& platform = robot.platform;
+    const MobileRobotParameters& size = robot.parameters;
+    density("platform", "mass", platform.mass, size.platform_length,
+            size.platform_width * size.platform_height, "length", "its width and height");
+    doubt("platform", "damping_time", platform.damping_time, "s", kLongestDamping, "ms");
+    doubt("platform", "speed_limit", robot.speeds.platform_speed, "m/s",
+          kFastestTravel * size.platform_length, "mm/s");
+    doubt("platform", "turn_speed_limit", robot.speeds.turn_speed, "rad/s", kFastestDrive, "deg/s");
+    if (robot.start) {
+      place("start", "heading", robot.start->base.heading);
+      doubt("start", "x", robot.start->base.x, "m", kLongestTravel * size.platform_length, "mm");
+      doubt("start", "y", robot.start->base.y, "m", kLongestTravel * size.platform_length, "mm");
+    }
+    if (robot.mounted) {
+      (*this)(robot.mounted->robot);
+      return;
+    }
+    doubt("arm", "speed_limit", robot.speeds.joint_speed, "rad/s", kFastestDrive, "deg/s");
+    for (std::size_t i = 0; i < robot.links.size(); ++i) {
+      const std::string name = fmt::format("link {}", i + 1);
+      const ArmPartPhysics& link = robot.links[i];
+      const double length = size.links[i].length;
+      doubt(name, "damping_time", link.joint.damping_time, "s", kLongestDamping, "ms");
+      if (!thickness(name, link.radius, robot.surroundings().reach))
+        density(name, "mass", link.mass, length, std::numbers::pi * link.radius * link.radius,
+                "length");
+    }
+  }
+
+  template <class Other>
+  void operator()(const Other& /*model*/) {}
+
+  std::vector<std::string> lines;
+
+ private:
+  /// Adds a line for a number whose size is beyond what is believed; tells whether it is.
+  bool doubt(const std::string& name, const char* key, double value, const char* unit, double most,
+             const char* instead) {
+    if (std::abs(value) <= most) return false;
+    lines.push_back(fmt::format("{}: {} = {:.6g} {}, more than {:.3g} {}: is the unit {}, not {}?",
+                                name, key, value, unit, most, unit, unit, instead));
+    return true;
+  }
+
+  /// A time that damps the slowest oscillation of an arm, that of a beam of its softest section,
+  /// twice as much as critically.
+  static double longest_damping(const ContinuumDescription& robot) {
+    constexpr double kFirstMode = 3.516;  // of a clamped beam
+    double mass = 0.0, stiffness = std::numeric_limits<double>::infinity();
+    for (const SectionPhysics& physics : robot.physics) {
+      mass += physics.mass;
+      stiffness = std::min(stiffness, physics.bending_stiffness);
+    }
+    const double length = rest_length(robot);
+    const double rate = kFirstMode * std::sqrt(stiffness / (mass * std::pow(length, 3)));
+    return std::max(kLongestDamping, 4.0 / rate);
+  }
+
+  /// An angle of a place, of which a turn and more is the same.
+  void place(const std::string& name, const char* key, double angle) {
+    doubt(name, key, angle, "rad", kTurn * (1.0 + 1e-9), "degrees");
+  }
+
+  /// A body that is thicker than the whole robot is long.
+  bool thickness(const std::string& name, double radius, double length) {
+    if (radius <= length) return false;
+    lines.push_back(
+        fmt::format("{}: radius = {:.6g} m, {:.3g} times the robot's length of {:.3g} m: is the "
+                    "unit m, not mm?",
+                    name, radius, radius / length, length));
+    return true;
+  }
+
+  void start(const SnakeStart& start, double length) {
+    const std::string name = "start";
+    place(name, "heading", start.heading);
+    place(name, "roll", start.roll);
+    place(name, "pitch_angle", start.pitch_angle);
+    doubt(name, "phase of yaw", start.yaw.phase, "rad", 2.0 * kTurn, "degrees");
+    doubt(name, "phase of pitch", start.pitch.phase, "rad", 2.0 * kTurn, "degrees");
+    for (const double x : start.position)
+      if (doubt(name, "position", x, "m", kLongestTravel * length, "mm")) break;
+  }
+
+  void links(const SnakeDescription& snake) {
+    if (thickness("links", snake.radius, snake.surroundings().reach)) return;
     const double width = snake.shape == LinkShape::Box ? 2.0 * snake.half_width
                                                        : std::numbers::pi / 2.0 * snake.radius;
     for (std::size_t j = 0; j < snake.link_lengths.size(); ++j) {
@@ -52,16 +158,6 @@ class PlausibilityWarnings {
     }
   }
 
-  void operator()(const MobileDescription& robot) {
-    if (robot.mounted) (*this)(robot.mounted->robot);
-  }
-
-  template <class Other>
-  void operator()(const Other& /*model*/) {}
-
-  std::vector<std::string> lines;
-
- private:
   void section(const std::string& name, const SectionParameters& section,
                const SectionPhysics& physics, double moment) {
     const double length = rest_length(section);
@@ -107,14 +203,18 @@ class PlausibilityWarnings {
 
   void tendons(const ContinuumDescription& robot) {
     for (const Tendon& tendon : robot.tendons) {
+      const std::string name = "tendon " + tendon.name;
+      place(name, "angle", tendon.route.angle);
+      doubt(name, "damping_time", tendon.damping_time, "s", kLongestDamping, "ms");
       for (int i = 0; i <= tendon.route.section; ++i) {
         const double radius = robot.physics[static_cast<std::size_t>(i)].radius.largest();
         const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
         if (farthest <= radius) continue;
         lines.push_back(
-            fmt::format("tendon {}: up to {:.3g} m from the backbone, outside section {}, whose "
-                        "radius is {:.3g} m",
-                        tendon.name, farthest, i + 1, radius));
+            fmt::format("tendon {}: distance = {:.3g} m from the backbone, outside section {}, "
+                        "whose radius is {:.3g} m{}",
+                        tendon.name, farthest, i + 1, radius,
+                        farthest > rest_length(robot) ? ": is the unit m, not mm?" : ""));
         break;
       }
     }
@@ -127,7 +227,20 @@ class PlausibilityWarnings {
     }
   }
 
+  /// What the arm feeds and carries.
+  void loads(const ContinuumDescription& robot) {
+    doubt("base", "feed", robot.base.feed_limit, "m", kLongestFeed * rest_length(robot), "mm");
+    const auto* const payload = robot.part<Payload>();
+    if (payload == nullptr) return;
+    double mass = 0.0;
+    for (const SectionPhysics& physics : robot.physics) mass += physics.mass;
+    doubt("tip", "payload", payload->mass, "kg", kHeaviestLoad * mass, "g");
+  }
+
   void chamber(const Chamber& chamber) {
+    const std::string name = "chamber " + chamber.name;
+    place(name, "angle", chamber.route.angle);
+    doubt(name, "time_constant", chamber.time_constant, "s", kLongestLag, "ms");
     const double pressure = chamber.max_pressure;
     if (pressure >= kBreath && pressure <= kHydraulics) return;
     lines.push_back(fmt::format(
@@ -137,13 +250,14 @@ class PlausibilityWarnings {
   }
 
   bool density(const std::string& name, const char* mass_key, double mass, double length,
-               double area, const char* length_key) {
+               double area, const char* length_key, const char* across = "the radius") {
     const double value = mass / (length * area);
     if (value >= kLightest && value <= kHeaviest) return false;
-    lines.push_back(fmt::format(
-        "{}: {} = {:.6g} kg, {} = {:.6g} m and the radius make {:.3g} "
-        "kg/m^3, {}: are the units kg and m?",
-        name, mass_key, mass, length_key, length, value, value < kLightest ? kLighter : kHeavier));
+    lines.push_back(
+        fmt::format("{}: {} = {:.6g} kg, {} = {:.6g} m and {} make {:.3g} "
+                    "kg/m^3, {}: are the units kg and m?",
+                    name, mass_key, mass, length_key, length, across, value,
+                    value < kLightest ? kLighter : kHeavier));
     return true;
   }
 

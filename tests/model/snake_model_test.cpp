@@ -85,6 +85,12 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
        "s.toml:4: scales: needs shape = \"capsule\""},
       {"start angles", kSnake + "[start]\nangles = [1]\n",
        "s.toml:4: start: angles = [ 1 ]: must be 16 angles"},
+      {"start beyond the limit", kSnake + "[start]\nyaw = [34]\n",
+       "s.toml:4: start: yaw = [ 34 ]: 34 rad is beyond the joints' limit of 1.5708 rad: in "
+       "degrees?"},
+      {"sum beyond the limit",
+       kSnake + "joints = 2\n[start]\nyaw = [1, 0, 1.5708]\nangles = [1, 0]\n",
+       "s.toml:6: start: angles = [ 1, 0 ]: with the wave joint 1 is at 2 rad"},
       {"start wave", kSnake + "[start]\nyaw = [1, 2, 3, 4]\n", "s.toml:4: start: yaw = "},
       {"start position", kSnake + "[start]\nposition = [1, 2]\n", "s.toml:4: start: position = "},
       {"coil too wide", kSnake + "[start]\ncoil_radius = 0.5\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from tendril._errors import ModelError
 from tendril._files import refuse_inputs, write_atomically
 from tendril.identify.data import check_units, joined, nearest, read_data, read_markers, refuse
 from tendril.identify.fit import ALIGNMENTS, BETWEEN, Fit, Identification, MotionFit, held_out_rows, identify, points_of
+from tendril.identify.frames import no_fit
 from tendril.identify.results import draw, summary, text
 from tendril.identify.robot_file import RobotFile
 
@@ -210,6 +212,8 @@ def main(words: Sequence[str]) -> int:
         write_atomically(options.output, fitted)
     if options.json is not None:
         write_atomically(options.json, json.dumps(summary(result), indent=1) + "\n")
+    if (notice := no_fit(result.fit.data, result.after[0], result.fit.length)) is not None:
+        print(f"tendril: notice: {notice}", file=sys.stderr)
     if not options.quiet:
         print(text(result))
     return 0

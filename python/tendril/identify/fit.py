@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from tendril._errors import ModelError
 from tendril.identify.data import AXES, Data, Marker, refuse
+from tendril.identify.frames import check_points
 from tendril.identify.motions import check_times, inputs, simulate
 from tendril.identify.robot_file import SHIFT, Parameter, RobotFile, engine
 from tendril.identify.statics import Statics
@@ -51,6 +52,15 @@ def points_of(model: Any, markers: dict[str, Marker]) -> tuple[list[tuple[int, A
     return points, float(data.site_xpos[tip.id][2] - data.xpos[model.body("_base").id, 2])
 
 
+def _straight(model: Any, points: Sequence[tuple[int, Array]]) -> Array:
+    """Places of the points on the arm as it is built, in the frame of its base."""
+    mujoco = engine()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    base = data.xpos[model.body("_base").id]
+    return np.array([data.xpos[body] + data.xmat[body].reshape(3, 3) @ place - base for body, place in points])
+
+
 @dataclass
 class Prediction:
     places: Array  # (n, markers, 3), of the model, in its frame
@@ -74,7 +84,9 @@ class Fit:
         self.base = np.array([parameter.start for parameter in self.parameters])
         self.scales = np.array([parameter.scale for parameter in self.parameters])
         self.frame_count = {"none": 0, "offset": 3, "pose": 6}[self.align]
-        _, self.length = points_of(self.robot.model([], np.empty(0)), self.data.markers)
+        model = self.robot.model([], np.empty(0))
+        points, self.length = points_of(model, self.data.markers)
+        self.straight = _straight(model, points)
 
     @property
     def unknowns(self) -> list[str]:
@@ -169,6 +181,14 @@ class Fit:
         jacobian = np.concatenate(parts, axis=3) * (self.units if slopes else self.units[len(self.parameters) :])
         jacobian[found.failed] = 0.0
         return errors, jacobian, found.failed
+
+    def check_points(self) -> None:
+        """Refuses points that were not seen, or are in another frame."""
+        rest = dict(self.rest)
+        found = self.predict(self.base, range(self.data.count), slopes=False)
+        self.rest = rest  # the fit begins where it did
+        found.places[found.failed] = np.nan
+        check_points(self.data, found.places, self.straight, self.length, self.align)
 
     def distances(self, x: Array, rows: Sequence[int]) -> Array:
         """Errors of the points seen, m."""
@@ -278,6 +298,7 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     frame = np.zeros(fit.frame_count)
     before_x = np.concatenate((fit.base / fit.scales, frame))
     fit.distances(before_x, [*train, *rest])  # refuses what has no equilibrium
+    fit.check_points()
     if fit.frame_count:
         before_x = _best_frame(fit, before_x, train, weights, used)
     low = np.concatenate(([p.low / p.scale for p in fit.parameters], frame - np.inf))

@@ -138,19 +138,19 @@ class RunPlots:
     def _commands(self) -> list[Plot]:
         """Commands and measured values of each robot."""
         found = []
-        measured_by_name = {sensor["name"]: values for sensor, values in self.recording.sensors_of("measured")}
+        tables = self.recording.tables
+        measured_by_robot = {_robot_of(sensor): values for sensor, values in self.recording.sensors_of("measured")}
         for sensor, command in self.recording.sensors_of("command"):
-            prefix = sensor["name"].removesuffix("command")
-            measured = measured_by_name.get(prefix + "measured")
+            robot = _robot_of(sensor)
+            measured = measured_by_robot.get(robot)
             if measured is None or measured.shape != command.shape or command.shape[1] == 0:
                 continue
-            labels = section_labels(self.recording.tables, prefix)
-            is_arm = len(labels) == command.shape[1]
-            if not is_arm:
-                labels = coordinate_labels(self.recording.tables, prefix, sensor)
+            sections = section_labels(tables, robot)
+            is_arm = len(sections) == command.shape[1]
+            labels = sections if is_arm else coordinate_labels(tables, robot, sensor)
             found.append(
                 (
-                    f"{'Sections' if is_arm else 'Coordinates'} of {prefix.rstrip('_/') or 'robot'}: commanded and "
+                    f"{'Sections' if is_arm else 'Coordinates'} of {robot.strip('_/-.: ') or 'robot'}: commanded and "
                     "measured",
                     self._command_panels(labels, command, measured),
                     "u and v are the bend of a section about its two axes: bend angle times the cosine and sine of its "
@@ -210,8 +210,21 @@ class RunPlots:
         return "Step time", step_time_plot(times), "Controller and physics together."
 
 
-def section_labels(tables: dict[str, list[dict[str, Any]]], prefix: str) -> list[tuple[str, str]]:
-    """Name and unit of an arm's coordinates: u and v of each section, then its extension if it has one."""
+def _robot_of(sensor: dict[str, Any]) -> str:
+    """Returns what tells the robot of a controller's sensor from others; earlier recordings have it in the name."""
+    return str(sensor.get("robot", sensor["name"].removesuffix(sensor["quantity"])))
+
+
+def section_labels(tables: dict[str, list[dict[str, Any]]], robot: str) -> list[tuple[str, str]]:
+    """Returns name and unit of an arm's coordinates; of another robot none."""
+    for row in tables["robots"]:
+        if row["prefix"] + row.get("suffix", "") == robot and "coordinates" in row:
+            return [(name, unit) for name, unit in row["coordinates"]]
+    return _sections_by_name(tables, robot)
+
+
+def _sections_by_name(tables: dict[str, list[dict[str, Any]]], prefix: str) -> list[tuple[str, str]]:
+    """The same by the names of links and joints, as earlier recordings have them."""
     labels = []
     moved = {row["name"] for kind in ("actuators", "joints") for row in tables[kind]}
     bodies = {body["name"] for body in tables["bodies"]}

@@ -223,12 +223,21 @@ def _compare(table: SweepTable) -> tuple[Comparison, ...]:
     return tuple(found.values())
 
 
+def _read_document(file: Path) -> dict[str, Any]:
+    if file.suffix.lower() in (".xml", ".mjcf"):
+        raise ModelError(
+            f'{file}: is a scene: tendril sweep takes an experiment, a file (.toml) with scene = "{file.name}", '
+            f"duration and what varies (docs/experiment_file.md)"
+        )
+    return read_toml(file)
+
+
 def make_plan(
     source: Path | Mapping[str, Any], program: str, given: CommandLineOverrides = CommandLineOverrides()
 ) -> SweepPlan:
     """The plan of a file with a table `[sweep]`, or of such a table. Throws ModelError."""
     if isinstance(source, Path):
-        document, where, folder = read_toml(source), f"{source}: sweep", source.parent
+        document, where, folder = _read_document(source), f"{source}: sweep", source.parent
         data = document.get("sweep", {})
     else:
         document, where, folder, data = {}, "sweep", Path(), dict(source)
@@ -237,7 +246,7 @@ def make_plan(
         raise ModelError(f"{where}: experiment: is a list: a suite is run with tendril sweep")
     if "experiment" in data:
         experiment = folder / table.text("experiment")
-        content = read_toml(experiment)
+        content = _read_document(experiment)
     elif isinstance(source, Path) and document.keys() & {"scene", "family"}:
         experiment, content = source, document
     else:
@@ -275,18 +284,18 @@ def make_plans(
 
 def is_suite(file: Path) -> bool:
     """Tells whether its table `[sweep]` has a list of experiments."""
-    table = read_toml(file).get("sweep", {})
+    table = _read_document(file).get("sweep", {})
     return isinstance(table, dict) and isinstance(table.get("experiment"), list)
 
 
 def suite_name(files: Sequence[Path]) -> str:
-    name = read_toml(files[0]).get("sweep", {}).get("name", files[0].stem) if len(files) == 1 else "comparison"
+    name = _read_document(files[0]).get("sweep", {}).get("name", files[0].stem) if len(files) == 1 else "comparison"
     return str(name)
 
 
 def _suite(file: Path, program: str, given: CommandLineOverrides) -> Iterator[SweepPlan]:
     where = f"{file}: sweep"
-    data = read_toml(file)["sweep"]
+    data = _read_document(file)["sweep"]
     SweepTable(where, data, _KEYS)
     common = {key: value for key, value in data.items() if key not in ("experiment", "name", "variant")}
     rows = [SweepTable(f"{where}: experiment", row, _OF_A_ROW) for row in data["experiment"]]
@@ -315,7 +324,7 @@ def _suite(file: Path, program: str, given: CommandLineOverrides) -> Iterator[Sw
             SweepTable(f"{where}: {name}", own),
             file.parent,
             experiment,
-            read_toml(experiment),
+            _read_document(experiment),
             program,
             replace(given, seeds=None) if "seeds" in row.data else given,
         )

@@ -215,8 +215,9 @@ void read_unloaded_length(const Fields& fields, const SectionParameters& section
 /// Refuses links that the engine cannot have.
 void require_links(const Fields& fields, const SectionParameters& section,
                    const SectionPhysics& physics) {
-  const std::vector<double>& weights =
-      physics.compliance.empty() ? section.length_weights : physics.compliance;
+  // Links of a section whose stiffness tapers are equal, whatever arcs its kinematics have.
+  const std::vector<double> weights =
+      physics.compliance.empty() ? section.length_weights : std::vector<double>{};
   if (static_cast<std::size_t>(physics.links) < weights.size()) {
     fields.refuse(
         "links", fmt::format("must be at least {}, one link for each sub-section", weights.size()));

@@ -141,6 +141,18 @@ void read_coil(const Fields& fields, const SnakeDescription& snake, SnakeStart& 
   }
 }
 
+/// Refuses angles whose sum with the waves is beyond the joints' limit.
+void require_sums(const Fields& fields, const SnakeDescription& snake, const SnakeStart& start) {
+  for (int j = 1; j <= snake.joints && !start.angles.empty(); ++j) {
+    const double angle = (j % 2 == 1 ? start.yaw : start.pitch).at(j, snake.joints) +
+                         start.angles[static_cast<std::size_t>(j - 1)];
+    if (std::abs(angle) <= snake.joint_limit) continue;
+    fields.refuse("angles", fmt::format("with the wave joint {} is at {:.6g} rad, beyond the "
+                                        "joints' limit of {:.6g} rad",
+                                        j, angle, snake.joint_limit));
+  }
+}
+
 SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
   fields.refuse_unknown(kStartKeys);
   SnakeStart start;
@@ -160,6 +172,7 @@ SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
   if (!start.angles.empty() && start.angles.size() != static_cast<std::size_t>(snake.joints)) {
     fields.refuse("angles", fmt::format("must be {} angles, one for each joint", snake.joints));
   }
+  require_sums(fields, snake, start);
   const bool is_free = snake.base == SnakeBase::Free;
   for (const std::string_view key :
        {"position", "roll", "pitch_angle", "heading", "coil_radius", "coil_waves"}) {
@@ -198,6 +211,10 @@ SnakeDescription SnakeDescription::read(const FileContents& file) {
   if (top.has("start")) snake.start = read_start(top.table("start"), snake);
   snake.controller = read_controller(file);
   return snake;
+}
+
+double StartWave::at(int joint, int joints) const noexcept {
+  return amplitude * std::sin(phase - 2.0 * std::numbers::pi * waves * joint / joints);
 }
 
 SnakeChain SnakeDescription::kinematics() const {

@@ -40,6 +40,9 @@ struct StartWave {
   double amplitude = 0.0;  ///< [rad]
   double waves = 0.0;
   double phase = 0.0;  ///< [rad]
+
+  /// Returns the angle of a joint, from 1 [rad].
+  [[nodiscard]] double at(int joint, int joints) const noexcept;
 };
 
 /// The keyframe `start`.

@@ -223,8 +223,7 @@ std::vector<double> start_angles(const SnakeDescription& snake) {
   for (int j = 1; j <= snake.joints; ++j) {
     const StartWave& wave = j % 2 == 1 ? start.yaw : start.pitch;
     double angle = helix[static_cast<std::size_t>(j - 1)];
-    angle += wave.amplitude *
-             std::sin(wave.phase - 2.0 * std::numbers::pi * wave.waves * j / snake.joints);
+    angle += wave.at(j, snake.joints);
     if (!start.angles.empty()) angle += start.angles[static_cast<std::size_t>(j - 1)];
     angles.push_back(std::clamp(angle, -snake.joint_limit, snake.joint_limit));
   }

@@ -1,0 +1,88 @@
+// What is doubted of the state in which robots start.
+
+#include "simulation/scene/start_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+#include "simulation/scene/scene.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace tendril::simulation;
+using Catch::Contains;
+using tendril::test::TemporaryFolder;
+
+namespace {
+
+constexpr const char* kArm = R"(kind = "continuum"
+[[section]]
+constant_length = 0.2
+bend_limit = 2
+links = 4
+mass = 0.05
+)";
+
+std::vector<std::string> doubts(const std::string& world, const std::string& option = "") {
+  const TemporaryFolder folder;
+  folder.write("arm.toml", kArm);
+  const Scene scene = load_scene(folder.write(
+      "scene.xml",
+      fmt::format(R"(<mujoco><option integrator="discrete" cone="elliptic" impratio="10"
+iterations="100" {}/><asset><model name="robot" file="arm.toml"/>
+<mesh name="rock" vertex="-1 -1 -1 1 -1 -1 -1 1 -1 1 1 -1 -1 -1 1 1 -1 1 -1 1 1 1 1 1"/></asset>
+<worldbody>{}</worldbody></mujoco>)",
+                  option, world)));
+  const DataPtr data = make_data(*scene.model);
+  mj_forward(scene.model.get(), data.get());
+  return start_doubts(*scene.model, *data);
+}
+
+constexpr const char* kAttached = R"(<attach model="robot" body="base" prefix="A_"/>)";
+constexpr const char* kOnFreeBody =
+    R"(<body name="hand"><freejoint/><geom size="0.02" mass="0.1"/>
+<attach model="robot" body="base" prefix="A_"/></body>)";
+
+}  // namespace
+
+TEST_CASE("start: a robot inside something is told with both names", "[scene]") {
+  struct Case {
+    std::string name, world;
+    std::vector<std::string> words;
+  };
+  const auto c = GENERATE(values<Case>({
+      {"geom",
+       std::string(kAttached) +
+           R"(<geom name="table" type="box" size="0.1 0.1 0.05" pos="0 0 0.1"/>)",
+       {"robot A_base starts inside a geom of the scene", "A_s1_l", "geom 'table'"}},
+      {"mesh", std::string(kAttached) + R"(<geom type="mesh" mesh="rock"/>)", {"convex hull"}},
+      {"robots that cannot touch",
+       std::string(kAttached) + R"(<attach model="robot" body="base" prefix="B_"/>)",
+       {"robot A_base starts inside robot B_base", "there is no collision between the two"}},
+  }));
+  DYNAMIC_SECTION(c.name) {
+    const auto lines = doubts(c.world);
+    REQUIRE(lines.size() == 1);
+    for (const std::string& word : c.words) CHECK_THAT(lines[0], Contains(word));
+  }
+}
+
+TEST_CASE("start: robots that are beside things, and touch them, are not told", "[scene]") {
+  CHECK(doubts(kAttached).empty());
+  CHECK(doubts(std::string(kAttached) + R"(<geom type="plane" size="1 1 1"/>)").empty());
+  CHECK(
+      doubts(std::string(kAttached) + R"(<geom type="box" size="0.02 0.1 0.1" pos="0.028 0 0.1"/>)")
+          .empty());
+  CHECK(doubts(std::string(kAttached) +
+               R"(<frame pos="0.1 0 0"><attach model="robot" body="base" prefix="B_"/></frame>)")
+            .empty());
+}
+
+TEST_CASE("start: a base falls if nothing carries it, and only then", "[scene]") {
+  const auto lines = doubts(kOnFreeBody);
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], Contains("robot A_base: its base falls: body 'hand' has a free joint"));
+  CHECK(doubts(kOnFreeBody, R"(gravity="0 0 0")").empty());
+  CHECK(doubts(std::string(kOnFreeBody) + R"(<geom type="plane" size="1 1 1" pos="0 0 -1"/>)")
+            .empty());
+}
