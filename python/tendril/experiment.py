@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tendril import _sim
+from tendril._reading import parse_json
 
 if TYPE_CHECKING:
     import mujoco
@@ -93,7 +93,7 @@ class Run:
         """Closes the recording; before the end of the run its outcome is `interrupted`."""
         if self._result is None:
             self._run.finish()
-            summary = json.loads(self._run.summary)
+            summary = parse_json(self._run.summary, "summary")
             self._result = Result(
                 outcome=summary["outcome"],
                 reason=summary["reason"],
@@ -111,6 +111,9 @@ class Run:
     def result(self) -> Result:
         """Finishes the run; see `finish`."""
         return self.finish()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a run under way cannot be copied or pickled: start another one of its experiment")
 
     def __enter__(self) -> Run:
         return self
@@ -138,6 +141,10 @@ class Experiment:
 
     def __repr__(self) -> str:
         return f"Experiment({str(self.file)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, also in another process, reads the file."""
+        return type(self), (Path(self.file).absolute(),)
 
     def start(
         self,
