@@ -335,9 +335,10 @@ def read_recording(folder: Path, summary: Summary) -> tuple[Recording | None, li
     problems: list[str] = []
     try:
         recording = Recording(folder / "rollout.h5")
+        with recording.reading():
+            run_rows(summary, recording)  # what the page says of it
+            plots = RunPlots(recording, summary).all() if recording.rows else []
         if recording.rows:
-            with recording.reading():
-                plots = RunPlots(recording, summary).all()
             problems += filter(None, [write_playback(recording, folder)])
         if not recording.has_tables:
             problems.append(
@@ -346,7 +347,8 @@ def read_recording(folder: Path, summary: Summary) -> tuple[Recording | None, li
             )
     except ImportError as error:
         raise Failure(f"Python module {error.name or error} is missing: pip install numpy h5py") from None
-    except (OSError, LookupError, TypeError, ValueError) as error:
+    except (OSError, ValueError) as error:  # RecordingError, ModelError
+        recording = None
         problems.append(f"rollout.h5 could not be read: {error}")
     return recording, plots, problems
 
