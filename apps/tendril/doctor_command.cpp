@@ -14,6 +14,7 @@
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/python_module.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
@@ -49,11 +50,9 @@ class Report {
  private:
   void line(const char* mark, const char* color, const std::string& what,
             const std::string& text) const {
-    const std::string padded = fmt::format("{:<8}", mark);
-    fmt::print("{} {:<22} {}\n", color_ ? fmt::format("\033[{}m{}\033[0m", color, padded) : padded,
-               what, text);
+    print_colored(color, fmt::format("{:<8}", mark));
+    say(" {:<22} {}\n", what, text);
   }
-  bool color_ = wants_color();
   bool complete_ = true;
 };
 
@@ -151,7 +150,7 @@ void check_pictures(Report& report) {
 void check_python(Report& report) {
   const std::string python = find_python().string();
   const std::string python_version = first_line_of(
-      fmt::format("{} -c 'import platform; print(platform.python_version())'", quoted(python)));
+      fmt::format("{} -c 'import platform; say(platform.python_version())'", quoted(python)));
   if (python_version.empty()) {
     report.optional("Python",
                     python + " does not run: reports require Python 3, set TENDRIL_PYTHON");
@@ -161,7 +160,7 @@ void check_python(Report& report) {
   for (const char* module : {"h5py", "matplotlib", "numpy"}) {
     const std::string version = first_line_of(
         fmt::format("{} -c {}", quoted(python),
-                    quoted(fmt::format("import {} as m; print(m.__version__)", module))));
+                    quoted(fmt::format("import {} as m; say(m.__version__)", module))));
     if (version.empty()) {
       report.optional(module,
                       "cannot be imported: required for reports (scripts/setup, or pip install " +

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/families/families.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
@@ -30,9 +31,9 @@ int generate(const GenerateArguments& arguments) {
     const std::int64_t seed = arguments.seed + i;
     const fs::path folder =
         arguments.count == 1 ? out : out / fmt::format("{}_{:04}", arguments.family, seed);
-    fmt::print("{}\n", simulation::write_scene(arguments.family, static_cast<std::uint64_t>(seed),
-                                               arguments.difficulty, folder)
-                           .string());
+    say("{}\n", simulation::write_scene(arguments.family, static_cast<std::uint64_t>(seed),
+                                        arguments.difficulty, folder)
+                    .string());
   }
   return 0;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iostream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/ik/batch.hpp"
@@ -305,9 +305,9 @@ int run(IkArguments arguments) {
   Summary summary;
   visit_kinematics(arguments.robot,
                    [&](const auto& description) { summary = solve_table(description, arguments); });
-  if (arguments.json && !(std::cout << summary_json(summary, arguments)).flush())
-    throw simulation::OutputError("stdout: could not be written");
-  if (!arguments.quiet) std::cerr << "tendril ik: " << summary_text(summary, arguments) << '\n';
+  if (arguments.json) print_data(summary_json(summary, arguments));
+  if (!arguments.quiet)
+    write_shown(stderr, "tendril ik: " + summary_text(summary, arguments) + '\n');
   return arguments.strict && summary.converged < summary.rows ? kExitNotConverged : 0;
 }
 

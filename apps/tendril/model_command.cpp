@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/body_report.hpp"
@@ -32,19 +32,18 @@ void print_report(const ModelArguments& arguments) {
   if (!arguments.out.empty())
     simulation::write_text_file(arguments.out, text);
   else
-    fmt::print("{}", text);
+    print_data(text);
 }
 
 void print_model(const ModelArguments& arguments) {
   simulation::require_kind(arguments.file, "model",
                            {simulation::FileKind::Robot, simulation::FileKind::Tube});
   const simulation::ModelText model = simulation::model_file_mjcf(arguments.file);
-  for (const std::string& notice : model.notices)
-    std::cerr << "tendril: notice: " << notice << '\n';
+  for (const std::string& text : model.notices) notice(text);
   if (!arguments.out.empty()) {
     simulation::write_text_file(arguments.out, model.mjcf);
-  } else if (!(std::cout << model.mjcf).flush()) {
-    throw simulation::OutputError("stdout: could not be written");
+  } else {
+    print_data(model.mjcf);
   }
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <variant>
@@ -9,6 +8,7 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/python_module.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/families/families.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/plan/scene_plan.hpp"
@@ -54,13 +54,9 @@ void draw(const PlanArguments& arguments, const std::string& json) {
     throw simulation::OutputError("drawing: " + *problem);
 }
 
-void print(const std::string& text) {
-  if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
-}
-
 /// Says on stderr that a plan was not found; the exit code shows it with --strict only.
 void notice(const PlanArguments& arguments, const std::string& text) {
-  std::cerr << "tendril: notice: " << arguments.file << ": " << text << '\n';
+  tendril::notice(arguments.file + ": " + text);
 }
 
 /// Paths of a robot's tip among obstacles.
@@ -71,7 +67,10 @@ int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
   const PathPlanResult solution = solve_path_plan(plan);
   const std::string json = needs_json(arguments) ? path_plan_json(plan, solution) : std::string();
   draw(arguments, json);
-  print(arguments.json ? json : path_plan_text(plan, solution));
+  if (arguments.json)
+    print_data(json);
+  else
+    print_text(path_plan_text(plan, solution));
   if (!arguments.path.empty()) {
     if (solution.reached == 0)
       throw ModelError("--path: no waypoint was reached: there is no path");
@@ -90,7 +89,10 @@ int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
   const PlanResult solution = solve_plan(plan);
   const std::string json = needs_json(arguments) ? plan_json(plan, solution) : std::string();
   draw(arguments, json);
-  print(arguments.json ? json : plan_text(plan, solution));
+  if (arguments.json)
+    print_data(json);
+  else
+    print_text(plan_text(plan, solution));
   if (!arguments.path.empty() || !arguments.plan.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
     if (index >= solution.paths.size())
@@ -129,7 +131,7 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const PlanArguments& arguments) {
   std::vector<std::string> notices = run.scene.notices;
   auto plan = simulation::plan_of_scene(run.scene, *run.data, arguments.scene,
                                         experiment.scene.string(), notices);
-  for (const std::string& text : notices) std::cerr << "tendril: notice: " << text << '\n';
+  for (const std::string& text : notices) tendril::notice(text);
   return plan;
 }
 

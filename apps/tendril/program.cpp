@@ -19,6 +19,7 @@
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/visible_text.hpp"
 
 namespace {
 
@@ -59,7 +60,9 @@ int fail(std::string_view message, int exit_code) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r'; };
   while (!message.empty() && is_blank(message.back())) message.remove_suffix(1);
   std::fputs("tendril: ", stderr);
-  for (const char c : message) std::fputc(is_blank(c) ? ' ' : c, stderr);
+  tendril::write_visible(message, [&](std::string_view part) {
+    for (const char c : part) std::fputc(is_blank(c) ? ' ' : c, stderr);
+  });
   std::fputc('\n', stderr);
   return exit_code;
 }

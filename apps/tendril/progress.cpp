@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tendril/visible_text.hpp"
+
 namespace tendril {
 namespace {
 
@@ -34,8 +36,9 @@ void ProgressBar::show(const std::string& text, double part) {
   if (!active_) return;
   part = std::clamp(part, 0.0, 1.0);
   const auto full = static_cast<std::size_t>(part * kWidth);
-  const std::string line = fmt::format("{}[{}{}] {:3.0f} %  {}", kClearLine, std::string(full, '#'),
-                                       std::string(kWidth - full, '.'), 100.0 * part, text);
+  const std::string line =
+      fmt::format("{}[{}{}] {:3.0f} %  {}", kClearLine, std::string(full, '#'),
+                  std::string(kWidth - full, '.'), 100.0 * part, visible(text));
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;

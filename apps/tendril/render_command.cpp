@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
@@ -96,7 +96,7 @@ int render(const RenderArguments& arguments) {
   }
   bar.finish();
   if (!interrupt.is_set()) return 0;
-  std::cerr << "tendril: " << arguments.out << ": interrupted: no video is written\n";
+  complain(arguments.out + ": interrupted: no video is written");
   return kExitInterrupted;
 }
 

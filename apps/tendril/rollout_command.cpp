@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/files/csv_table.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/recover_recording.hpp"
@@ -42,11 +42,6 @@ struct RolloutArguments {
   bool json = false;
   bool quiet = false;
 };
-
-// Fails unless the whole text is written: a full disk must not be reported as success.
-void print(const std::string& text) {
-  if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
-}
 
 std::string json_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -160,10 +155,13 @@ void info(const RolloutArguments& arguments) {
         throw ModelError(fmt::format("{}: attribute: {}: must be one of {}", arguments.file,
                                      arguments.attribute, names));
       }
-      print(found->second);
+      print_data(found->second);
       return;
     }
-    print(arguments.json ? info_json(reader, arguments.file) : info_text(reader, arguments.file));
+    if (arguments.json)
+      print_data(info_json(reader, arguments.file));
+    else
+      print_text(info_text(reader, arguments.file));
   });
 }
 
@@ -239,8 +237,10 @@ int replay(const RolloutArguments& arguments) {
       bar.show({time - start, duration, (time - start) / wall});
     });
   });
-  print(arguments.json ? json_text(replay_json(result, arguments.file))
-                       : replay_text(result, arguments.file));
+  if (arguments.json)
+    print_data(json_text(replay_json(result, arguments.file)));
+  else
+    print_text(replay_text(result, arguments.file));
   return result.identical() ? 0 : kExitDifferent;
 }
 
@@ -266,16 +266,16 @@ int verify(const RolloutArguments& arguments) {
                  {"first_bad_row", nullptr}, {"bad_rows", bad_rows},
                  {"reason", found.reason}};
     if (!found.damaged.empty()) json["first_bad_row"] = found.damaged.front().first;
-    print(json_text(json));
+    print_data(json_text(json));
   } else if (found.whole()) {
-    print(fmt::format("{}: whole: {} rows{}\n", arguments.file, found.rows,
-                      is_finished ? "" : ", not finished or its process was killed"));
+    print_text(fmt::format("{}: whole: {} rows{}\n", arguments.file, found.rows,
+                           is_finished ? "" : ", not finished or its process was killed"));
   } else if (found.damaged.empty()) {
-    print(found.reason + kAdvice + "\n");
+    print_text(found.reason + kAdvice + "\n");
   } else {
-    print(fmt::format("{}: damaged from row {} on: {} of {} rows cannot be read: {}{}\n",
-                      arguments.file, found.damaged.front().first, to_string(found.damaged),
-                      found.rows, found.reason, kAdvice));
+    print_text(fmt::format("{}: damaged from row {} on: {} of {} rows cannot be read: {}{}\n",
+                           arguments.file, found.damaged.front().first, to_string(found.damaged),
+                           found.rows, found.reason, kAdvice));
   }
   return found.whole() ? 0 : kExitDamaged;
 }
@@ -297,7 +297,7 @@ int recover(const RolloutArguments& arguments) {
           fmt::format("{}: {} of {} rows", arguments.out, found.kept_rows, found.rows);
       if (found.kept_rows < found.rows) text += ": " + to_string(found.kept);
       if (!found.has_model) text += "; the model cannot be read";
-      print(text + "\n");
+      print_text(text + "\n");
       return 0;
     } catch (const RolloutFormatError& error) {
       throw ModelError(error.what());

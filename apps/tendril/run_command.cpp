@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/write_report.hpp"
 #include "rendering/render_recording.hpp"
@@ -32,6 +32,7 @@
 #include "simulation/files/manifest.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/visible_text.hpp"
 
 namespace tendril {
 namespace {
@@ -90,18 +91,19 @@ simulation::RunChanges changes_of(const RunArguments& arguments) {
 
 void print_checks(const simulation::RunResult& result) {
   if (result.checks.empty()) return;
-  const bool color = wants_color();
   std::size_t width = 5;
   for (const simulation::CheckResult& r : result.checks)
-    width = std::max(width, r.check.name.size());
-  fmt::print("{:<{}}  {:>18}  {:>20}  verdict\n", "check", width, "value", "limit");
+    width = std::max(width, visible(r.check.name).size());
+  say("{:<{}}  {:>18}  {:>20}  verdict\n", "check", width, "value", "limit");
   for (const simulation::CheckResult& r : result.checks) {
     const bool is_over = result.outcome == simulation::Outcome::Done;
-    const char* const verdict = !r.holds   ? (color ? "\033[31mFAILED\033[0m" : "FAILED")
-                                : !is_over ? "run not finished"
-                                           : (color ? "\033[32mok\033[0m" : "ok");
-    fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width, readable(r.value, r.unit),
-               limits(r.check, r.unit), verdict);
+    say("{:<{}}  {:>18}  {:>20}  ", visible(r.check.name), width, readable(r.value, r.unit),
+        limits(r.check, r.unit));
+    if (r.holds && !is_over)
+      say("run not finished");
+    else
+      print_colored(r.holds ? "32" : "31", r.holds ? "ok" : "FAILED");
+    say("\n");
   }
 }
 
@@ -118,33 +120,33 @@ std::string when(const simulation::Occurrence& occurrence, long steps) {
 void print_robots(const simulation::RunResult& result) {
   constexpr std::size_t kMax = 5;
   for (const simulation::RobotStatus& robot : result.statuses) {
-    fmt::print("{}: {} at the end", robot.robot, to_string(robot.end));
+    say("{}: {} at the end", robot.robot, to_string(robot.end));
     for (int i = 0; i < kStatusCount; ++i) {
       const simulation::Occurrence& o = robot.by_status[static_cast<std::size_t>(i)];
       const auto status = static_cast<ControllerStatus>(i);
       if (o.steps == 0 || (o.steps == result.steps && status == robot.end)) continue;
       if (status == ControllerStatus::Working) continue;
-      fmt::print("; {} in {}", to_string(status), when(o, result.steps));
+      say("; {} in {}", to_string(status), when(o, result.steps));
     }
-    fmt::print("\n");
+    say("\n");
   }
   for (std::size_t i = 0; i < result.saturated.size(); ++i) {
     if (i == kMax) {
-      fmt::print("and {} more servos at their limits\n", result.saturated.size() - kMax);
+      say("and {} more servos at their limits\n", result.saturated.size() - kMax);
       break;
     }
     const simulation::SaturatedServo& servo = result.saturated[i];
-    fmt::print("servo {}: at its limit of {:.3g} in {}\n", servo.actuator, servo.limit,
-               when(servo.occurrence, result.steps));
+    say("servo {}: at its limit of {:.3g} in {}\n", servo.actuator, servo.limit,
+        when(servo.occurrence, result.steps));
   }
   for (std::size_t i = 0; i < result.touched.size(); ++i) {
     if (i == kMax) {
-      fmt::print("and {} more geoms touched\n", result.touched.size() - kMax);
+      say("and {} more geoms touched\n", result.touched.size() - kMax);
       break;
     }
     const simulation::TouchedGeom& touched = result.touched[i];
-    fmt::print("touched {}: at most {:.3g} N, in {}\n", touched.geom, touched.largest_force,
-               when(touched.occurrence, result.steps));
+    say("touched {}: at most {:.3g} N, in {}\n", touched.geom, touched.largest_force,
+        when(touched.occurrence, result.steps));
   }
 }
 
@@ -155,7 +157,7 @@ int exit_code_of(const simulation::RunResult& result) {
 }
 
 void notice(const RunArguments& arguments, const std::string& text) {
-  if (!arguments.quiet) std::cerr << "tendril: notice: " << text << '\n';
+  if (!arguments.quiet) tendril::notice(text);
 }
 
 /// The folder of a run's results. While it lives, no other run writes into the folder.
@@ -282,15 +284,14 @@ void print_result(const RunArguments& arguments, const simulation::RunResult& re
                   const std::filesystem::path& out, const std::vector<std::string>& files) {
   print_checks(result);
   if (result.outcome != simulation::Outcome::Done && !result.checks.empty())
-    fmt::print("the run {}: it does not pass, whatever the checks of its part say\n",
-               result.outcome == simulation::Outcome::Diverged ? "diverged" : "was interrupted");
+    say("the run {}: it does not pass, whatever the checks of its part say\n",
+        result.outcome == simulation::Outcome::Diverged ? "diverged" : "was interrupted");
   if (arguments.quiet) return;
   print_robots(result);
-  fmt::print(
-      "{:.2f} s simulated in {:.2f} s, {:.1f} x real time; step {:.0f} us mean, {:.0f} us p99.9\n",
+  say("{:.2f} s simulated in {:.2f} s, {:.1f} x real time; step {:.0f} us mean, {:.0f} us p99.9\n",
       result.simulated_time, result.wall_time, result.real_time_factor, result.step_times.mean,
       result.step_times.p999);
-  fmt::print("{}: {}\n", (out / "").string(), fmt::join(files, " "));
+  say("{}: {}\n", (out / "").string(), fmt::join(files, " "));
 }
 
 std::filesystem::path default_folder(const simulation::Experiment& experiment,
@@ -307,8 +308,8 @@ int list_files(const simulation::Experiment& experiment, const simulation::RunCh
   std::vector<std::string> names;
   for (const std::filesystem::path& file : simulation::input_files(experiment, settings))
     names.push_back(file.string());
-  std::cout << nlohmann::json(names).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
-            << '\n';
+  print_data(nlohmann::json(names).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+             '\n');
   return 0;
 }
 
@@ -355,21 +356,20 @@ int run(const RunArguments& arguments) {
   simulation::seal_manifest(out);
 
   if (arguments.json) {
-    std::cout << summary;
+    print_data(summary);
   } else {
     print_result(arguments, result, out, files);
   }
   std::fflush(stdout);
   if (!result.reason.empty()) {
-    std::cerr << "tendril: " << experiment.scene.string() << ": " << result.reason << '\n';
+    complain(experiment.scene.string() + ": " + result.reason);
   }
   for (const std::string& failure : result.failures)
-    std::cerr << "tendril: " << experiment.scene.string() << ": " << failure << '\n';
-  for (const std::string& problem : pictures.problems) std::cerr << "tendril: " << problem << '\n';
+    complain(experiment.scene.string() + ": " + failure);
+  for (const std::string& problem : pictures.problems) complain(problem);
   if (result.outcome == simulation::Outcome::Done && !pictures.missing.empty()) {
-    std::cerr << fmt::format(
-        "tendril: interrupted after the run: its recording is whole; missing: {}\n",
-        fmt::join(pictures.missing, ", "));
+    complain(fmt::format("interrupted after the run: its recording is whole; missing: {}",
+                         fmt::join(pictures.missing, ", ")));
     return kExitInterrupted;
   }
   const int exit_code = exit_code_of(result);

@@ -7,7 +7,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/python_module.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
 #include "simulation/experiment/summary.hpp"
@@ -80,7 +80,7 @@ std::int64_t false_claims(const tables::RunResult& run) {
 }
 
 void notice(const TablesArguments& arguments, const std::string& text) {
-  if (!arguments.quiet) std::cerr << "tendril: notice: " << text << '\n';
+  if (!arguments.quiet) tendril::notice(text);
 }
 
 tables::RunResult run_with_bar(const TablesArguments& arguments) {
@@ -106,9 +106,9 @@ int run(const TablesArguments& arguments) {
                                   arguments.out, run.unreadable_lines));
   }
   if (run.interrupted) {
-    std::cerr << fmt::format(
-        "tendril: tables: interrupted; {} results are kept in {}, repeat the command to continue\n",
-        run.computed + run.restored, arguments.out);
+    complain(fmt::format(
+        "tables: interrupted; {} results are kept in {}, repeat the command to continue",
+        run.computed + run.restored, arguments.out));
     return kExitInterrupted;
   }
 
@@ -118,19 +118,18 @@ int run(const TablesArguments& arguments) {
   const std::string text = arguments.json       ? json
                            : arguments.markdown ? tables::tables_markdown(run, circumstances())
                                                 : tables::tables_text(run);
-  if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
+  print_data(text);
   if (arguments.plot) {
     if (const auto problem = run_module("tendril.report.tables", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {
-    std::cerr << fmt::format("{} results computed, {} taken from {}, in {:.1f} s\n", run.computed,
-                             run.restored, arguments.out, run.wall_time);
+    write_shown(stderr, fmt::format("{} results computed, {} taken from {}, in {:.1f} s\n",
+                                    run.computed, run.restored, arguments.out, run.wall_time));
   }
   const std::int64_t wrong = false_claims(run);
   if (wrong > 0) {
-    std::cerr << fmt::format(
-        "tendril: tables: {} claimed solutions are refuted by forward kinematics\n", wrong);
+    complain(fmt::format("tables: {} claimed solutions are refuted by forward kinematics", wrong));
     return kExitFalseClaim;
   }
   return 0;

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iostream>
 #include <memory>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "apps/tendril/window/viewer.hpp"
 #include "simulation/experiment/experiment.hpp"
 #include "simulation/families/families.hpp"
@@ -54,8 +54,7 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
   const std::filesystem::path folder = experiment.scene.parent_path();
   auto run =
       std::make_unique<simulation::LiveRun>(std::move(experiment), changes, command_line_text());
-  for (const std::string& notice : run->scene().notices)
-    std::cerr << "tendril: notice: " << notice << '\n';
+  for (const std::string& text : run->scene().notices) notice(text);
   // Files that come with the package have names that are no paths.
   options.files = {file};
   for (const auto& [name, text] : run->scene().source_files)
@@ -89,7 +88,7 @@ int view(const ViewArguments& arguments) {
   viewer.run();
   const std::string stopped = viewer.source().stopped();
   const bool diverged = !viewer.source().range() && !stopped.empty();
-  if (diverged) std::cerr << "tendril: " << arguments.file << ": " << stopped << '\n';
+  if (diverged) complain(arguments.file + ": " + stopped);
   return diverged && !options.screenshot.empty() ? kExitDiverged : 0;
 }
 

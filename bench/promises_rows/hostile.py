@@ -613,7 +613,7 @@ def ray_loopback(place):
         return [s.split()[3] for s in lines] or None
 
     where = ray_sweep(place, look)
-    wrong = [s for s in where if not s.startswith(("127.", "[::1]"))]
+    wrong = [s for s in where if not s.startswith(("127.", "[::1]", "[::ffff:127."))]
     return require(not wrong, f"listens on {', '.join(wrong[:3])}", f"{len(where)} on the loopback")
 
 

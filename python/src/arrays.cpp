@@ -25,6 +25,22 @@ std::string text_of(const Shape& shape) {
   throw ModelError(std::string(name) + ": " + what + ", must be " + allowed);
 }
 
+/// Refuses masked numbers, which NumPy would take for what lies below the mask.
+void refuse_masked(const char* name, nb::handle value, int levels = 8) {
+  const nb::handle ndarray = numpy("ndarray");
+  if (value.type().is(ndarray) || levels == 0) return;
+  if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) {
+    for (const nb::handle item : nb::borrow<nb::sequence>(value))
+      if (!PyFloat_CheckExact(item.ptr()) && !PyLong_CheckExact(item.ptr()))
+        refuse_masked(name, item, levels - 1);
+    return;
+  }
+  if (!nb::isinstance(value, ndarray) || !nb::isinstance(value, numpy("ma").attr("MaskedArray")))
+    return;
+  const nb::object any = numpy("any")(value.attr("mask"));
+  if (nb::cast<bool>(any.attr("item")())) refuse(name, "some are masked", "numbers without a mask");
+}
+
 /// `value` as NumPy makes a float64 array in C order of it.
 nb::object converted(const char* name, nb::handle value) {
   nb::object array;
@@ -54,6 +70,7 @@ nb::handle numpy(const char* name) {
 }
 
 Input::Input(const char* name, nb::handle value, Axes last) : name_(name) {
+  refuse_masked(name, value);
   if (!nb::try_cast(value, array_, false)) {
     const nb::object array = converted(name, value);
     if (!nb::try_cast(array, array_, false)) refuse(name, "type", "an array of numbers");
@@ -138,6 +155,20 @@ Output::Output(const Shape& leading, Axes last, const char* type) {
   for (const std::size_t size : last) PyTuple_SetItem(shape.ptr(), axis++, PyLong_FromSize_t(size));
   object_ = numpy("empty")(shape, type);
   array_ = nb::cast<nb::ndarray<nb::device::cpu>>(object_);
+}
+
+std::optional<long long> integer_of(nb::handle value) {
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  const long long number = index.is_valid() ? PyLong_AsLongLong(index.ptr()) : -1;
+  if (PyErr_Occurred() == nullptr) return number;
+  PyErr_Clear();
+  return std::nullopt;
+}
+
+bool flag_of(const char* name, nb::handle value) {
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (nb::isinstance(value, numpy("bool_"))) return PyObject_IsTrue(value.ptr()) == 1;
+  refuse(name, nb::cast<std::string>(nb::repr(value)), "True or False");
 }
 
 void require_threads(int threads) {

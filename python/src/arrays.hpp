@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -113,6 +114,12 @@ static_assert(sizeof(SectionState) == 3 * sizeof(double) &&
 inline void write_pose(const Eigen::Isometry3d& X, double* to) noexcept {
   Eigen::Map<Eigen::Matrix<double, 4, 4, Eigen::RowMajor>>{to} = X.matrix();
 }
+
+/// Returns an integer of Python or NumPy; nothing for another object, or beyond 64 bits.
+[[nodiscard]] std::optional<long long> integer_of(nb::handle value);
+
+/// Returns a truth value of Python or NumPy. Throws ModelError `<name>: 2, must be True or False`.
+[[nodiscard]] bool flag_of(const char* name, nb::handle value);
 
 /// Throws ModelError `threads = -1, must be >= 0`.
 void require_threads(int threads);

@@ -234,8 +234,8 @@ nb::object draw(const Robot& robot, nb::handle count, nb::handle rng) {
     throw ModelError("rng = " + nb::cast<std::string>(nb::repr(rng)) +
                      ", must be a numpy.random.Generator or a seed in [0, 2^64)");
   }
-  long long rows = 0;
-  if (!nb::try_cast(count, rows, false) || rows < 0)
+  const long long rows = integer_of(count).value_or(-1);
+  if (rows < 0)
     throw ModelError("n = " + nb::cast<std::string>(nb::repr(count)) + ", must be >= 0");
   const std::size_t sections = count_of(robot.robot);
   Output states(Shape{static_cast<std::size_t>(rows)}, Axes{sections, 3});
@@ -343,10 +343,11 @@ void PyContinuumRobot::bind(nb::module_& module) {
                     "Source: [FABRIKx] sec. 2.2, (2.7).")
       .def(
           "__init__",
-          [](Robot* self, std::vector<SectionParameters> sections, double feed_limit, bool spin,
-             std::string name) {
-            ContinuumRobot robot = with_python_names(
-                [&] { return ContinuumRobot(sections, {.feed_limit = feed_limit, .spin = spin}); });
+          [](Robot* self, std::vector<SectionParameters> sections, double feed_limit,
+             nb::handle spin, std::string name) {
+            const BaseParameters options{.feed_limit = feed_limit, .spin = flag_of("spin", spin)};
+            ContinuumRobot robot =
+                with_python_names([&] { return ContinuumRobot(sections, options); });
             new (self) Robot{std::move(name), std::move(sections), std::move(robot)};
           },
           nb::arg("sections"), nb::kw_only(), nb::arg("feed_limit") = 0.0, nb::arg("spin") = false,

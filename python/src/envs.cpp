@@ -4,13 +4,16 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <Eigen/Core>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,15 +31,36 @@ T& owned_by(const nb::object& object) {
   return *reinterpret_cast<T*>(nb::cast<std::uintptr_t>(object.attr("_address")));
 }
 
+/// The process that was the first to draw, of this one and those that it is a fork of: EGL does not
+/// survive a fork, and drawing would wait for ever.
+pid_t drawing_process = 0;
+
+void require_own_drawing() {
+  if (drawing_process == 0) drawing_process = getpid();
+  if (drawing_process != getpid())
+    throw std::runtime_error(
+        "render: the process that this one is a fork of has drawn, which EGL does not survive: "
+        "start processes with forkserver or spawn");
+}
+
 class Renderer {
  public:
   Renderer(nb::object model, int width, int height, const std::string& camera)
       : model_(std::move(model)),
-        camera_(simulation::picture_camera(owned_by<const mjModel>(model_), camera)),
-        renderer_(owned_by<const mjModel>(model_), width, height) {}
+        camera_(simulation::picture_camera(owned_by<const mjModel>(model_), camera)) {
+    require_own_drawing();
+    renderer_ = std::make_unique<simulation::OffscreenRenderer>(owned_by<const mjModel>(model_),
+                                                                width, height);
+  }
+  ~Renderer() {
+    if (drawing_process != getpid()) static_cast<void>(renderer_.release());
+  }
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
 
   nb::object render(const nb::object& data) {
-    const simulation::Image& image = renderer_.render(owned_by<mjData>(data), camera_);
+    require_own_drawing();
+    const simulation::Image& image = renderer_->render(owned_by<mjData>(data), camera_);
     const auto size = [](int n) { return static_cast<std::size_t>(n); };
     const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<3>> view(
         image.rgb.data(), {size(image.height), size(image.width), 3}, nb::handle());
@@ -46,7 +70,7 @@ class Renderer {
  private:
   nb::object model_;
   mjvCamera camera_;
-  simulation::OffscreenRenderer renderer_;
+  std::unique_ptr<simulation::OffscreenRenderer> renderer_;
 };
 
 std::vector<std::array<double, 3>> path_points(const std::vector<std::array<double, 3>>& waypoints,

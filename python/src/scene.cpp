@@ -11,6 +11,7 @@
 #include "python/src/settings.hpp"
 #include "python/src/sim.hpp"
 #include "simulation/engine/engine_log.hpp"
+#include "simulation/scene/model_tables.hpp"
 
 namespace tendril::python {
 namespace {
@@ -42,6 +43,10 @@ PyScene load_scene(const std::filesystem::path& file, nb::handle set) {
 
 void bind_scene(nb::module_& module) {
   nb::class_<PyScene>(module, "Scene", "A compiled scene and what it was made of.")
+      .def("__reduce__",
+           [](nb::handle self) {
+             return nb::module_::import_("tendril._copies").attr("reduced_scene")(self);
+           })
       .def_ro("model", &PyScene::model, nb::sig("def model(self) -> mujoco.MjModel"),
               "The compiled model: MuJoCo's own object.")
       .def_ro("notices", &PyScene::notices, "What the user should know, a line each.")
@@ -50,6 +55,25 @@ void bind_scene(nb::module_& module) {
               "their settings.")
       .def_ro("model_xml", &PyScene::model_xml,
               "The scene with its settings, flattened to one MJCF text.");
+  module.def(
+      "make_scene",
+      [](nb::object model, std::vector<std::string> notices,
+         std::map<std::string, std::string> source_files, std::string model_xml) {
+        return PyScene{std::move(model), std::move(notices), std::move(source_files),
+                       std::move(model_xml)};
+      },
+      nb::arg("model"), nb::arg("notices"), nb::arg("source_files"), nb::arg("model_xml"),
+      nb::sig("def make_scene(model: mujoco.MjModel, notices: collections.abc.Sequence[str], "
+              "source_files: collections.abc.Mapping[str, str], model_xml: str) -> Scene"),
+      "A scene of its parts, those of another process.");
+  module.def(
+      "plugin_names",
+      [](const nb::object& model) {
+        return simulation::plugin_names(
+            *reinterpret_cast<const mjModel*>(nb::cast<std::uintptr_t>(model.attr("_address"))));
+      },
+      nb::arg("model"), nb::sig("def plugin_names(model: mujoco.MjModel) -> str"),
+      "Names of the plugins of a model's instances, separated by spaces.");
   module.def(
       "load_scene", &load_scene, nb::arg("file"), nb::arg("set") = nb::dict(),
       nb::sig("def load_scene(file: str | os.PathLike[str], set: collections.abc.Mapping[str, "

@@ -45,4 +45,5 @@ NB_MODULE(_sim, module) {
   bind_faults(module);
   bind_controllers(module);
   bind_envs(module);
+  bind_replay(module);
 }

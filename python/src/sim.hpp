@@ -21,5 +21,6 @@ void bind_scene(nb::module_& module);
 void bind_experiment(nb::module_& module);
 void bind_faults(nb::module_& module);
 void bind_envs(nb::module_& module);
+void bind_replay(nb::module_& module);
 
 }  // namespace tendril::python

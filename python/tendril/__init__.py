@@ -102,6 +102,7 @@ else:
         "recording": ["Contacts", "Recording", "Replay"],
         "sweep": ["Sweep"],
     }
+    _with_engine = {"_sim", "controllers", "experiment"}
     _modules = {name: module for module, names in _names.items() for name in names}
 
     def __getattr__(name):
@@ -109,6 +110,10 @@ else:
             raise AttributeError(f"module 'tendril' has no attribute {name!r}")
         from importlib import import_module
 
+        if _modules[name] in _with_engine:
+            from tendril import _engine
+
+            _engine.require()
         module = import_module("tendril." + _modules[name])
         globals()[name] = value = getattr(module, name)
         return value

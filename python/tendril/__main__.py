@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tendril._commands import packages
+from tendril._terminal import visible
 
 
 def main() -> int:
@@ -26,7 +27,7 @@ def main() -> int:
     try:
         os.execv(find_program(), ["tendril", *words])
     except (ValueError, OSError) as error:
-        print(f"tendril: {error}", file=sys.stderr)
+        print(visible(f"tendril: {error}"), file=sys.stderr)
         return 2
 
 

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from tendril import _engine
 from tendril._commands import packages
 from tendril._errors import ModelError, RecordingError
+from tendril._terminal import visible_streams
 
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
 
@@ -30,19 +32,23 @@ def make_parser(command: str, description: str, epilog: str = "") -> Parser:
 
 def run(command: str, words: Sequence[str]) -> int:
     """The exit code of `tendril COMMAND WORDS`."""
+    with visible_streams():
+        return _run(command, words)
+
+
+def _run(command: str, words: Sequence[str]) -> int:
     try:
         return int(import_module(f"tendril.{packages()[command]}.command").main(words))
     except (ModelError, RecordingError) as error:
         print(f"tendril: {error}", file=sys.stderr)
         return EXIT_USAGE
     except ImportError as error:
-        print(
-            f"tendril: Python module {error.name or error} is missing: pip install numpy h5py mujoco-core==4.0.1",
-            file=sys.stderr,
-        )
+        needed = f"pip install numpy h5py mujoco-core=={_engine.mujoco_version or '4.0.1'}"
+        what = _engine.problem() or f"Python module {error.name or error} is missing: {needed}"
+        print(f"tendril: {what}", file=sys.stderr)
         return EXIT_OUTPUT
     except OSError as error:
-        print(f"tendril: {error}", file=sys.stderr)
+        print(f"tendril: {' '.join(str(error).split())}", file=sys.stderr)
         return EXIT_OUTPUT
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -17,4 +17,8 @@ class RecordingError(OSError):
     """A file that is no recording, or a damaged one; one line: `file: what is wrong`."""
 
 
-__all__ = ["ModelError", "RecordingError"]
+class OutputError(OSError):
+    """What could not be written; one line: `file: could not be written: why`."""
+
+
+__all__ = ["ModelError", "OutputError", "RecordingError"]

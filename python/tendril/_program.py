@@ -7,6 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
+#: Names of the controllers of this process that are in Python.
+registered: set[str] = set()
 OWN_LIBRARY = Path(__file__).with_name("libtendril.so")  #: of the package; a build tree has none here
 
 

@@ -9,8 +9,10 @@ import os
 import sys
 from pathlib import Path
 
+from tendril import _engine
 from tendril._errors import ModelError
-from tendril._program import find_program
+from tendril._program import find_program, registered
+from tendril._terminal import visible
 
 _INTERRUPTED = 130  # exit code
 
@@ -29,6 +31,8 @@ def load(file: str | os.PathLike[str]) -> None:
     try:
         from tendril import controllers
     except ImportError as error:
+        if text := _engine.problem():
+            raise ModelError(text) from None
         raise ModelError(
             f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/python.md): {error}"
         ) from None
@@ -36,7 +40,7 @@ def load(file: str | os.PathLike[str]) -> None:
     if not path.is_file():
         raise ModelError(f"--python: {file}: {'must be a Python file (.py)' if path.exists() else 'no such file'}")
     sys.path.insert(0, str(path.parent.absolute()))
-    before = set(controllers.registered)
+    before = set(registered)
     specification = importlib.util.spec_from_file_location(path.stem, path)
     if specification is None or specification.loader is None:
         raise ModelError(f"--python: {file}: must be a Python file (.py)")
@@ -48,7 +52,7 @@ def load(file: str | os.PathLike[str]) -> None:
         raise
     except Exception as error:
         raise ModelError(f"--python: {controllers.describe(error, error.__traceback__)}") from None
-    if controllers.registered == before:
+    if registered == before:
         raise ModelError(f"--python: {file}: must register a controller (tendril.controller)")
 
 
@@ -63,7 +67,7 @@ def main(words: list[str]) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (ModelError, OSError) as error:
-        print(f"tendril: {error}", file=sys.stderr)
+        print(visible(f"tendril: {error}"), file=sys.stderr)
         return 2
     sys.stdout.flush()
     arguments = [word.encode(errors="surrogateescape") for word in ("tendril", *words)]

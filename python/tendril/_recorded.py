@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tendril import _binary_model
-from tendril._errors import ModelError, RecordingError
+from tendril import _recording_layout as layout
+from tendril._errors import ModelError, OutputError, RecordingError
 from tendril._superblock import is_open_for_writing
 
 if TYPE_CHECKING:
@@ -70,20 +70,17 @@ class RecordedRun:
         except OSError as error:
             raise self._damaged(error) from None
         try:
-            self._open()
-        except RecordingError:
-            self.close()
-            raise
-        except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:  # what h5py finds damaged
-            self.close()
-            raise self._damaged(error) from None
+            with self.reading():
+                self._open()
         except BaseException:
             self.close()
             raise
 
     def _open(self) -> None:
+        import h5py
+
         group = self._file.get("rollout_0")
-        if group is None:
+        if not isinstance(group, h5py.Group) or group.file.filename != self._file.filename:
             raise RecordingError(f"{self.file}: is not a recording (there is no group /rollout_0)")
         self._group: h5py.Group = group
         version = group.attrs.get("format_version")
@@ -91,7 +88,13 @@ class RecordedRun:
             raise RecordingError(f"{self.file}: is not a recording (/rollout_0 has no format_version)")
         if version != FORMAT_VERSION:
             raise RecordingError(f"{self.file}: format_version = {version}, this program reads {FORMAT_VERSION}")
-        self.rows = int(self._read("rows", None))  #: complete rows when the file was opened, or `refresh` called
+        self.__dict__.pop("attributes", None)  # `outcome` changes
+        with self._checking():
+            layout.require_attributes(self.attributes)
+        rows = int(self._read("rows", None))
+        if not 0 <= rows <= layout.MOST_ROWS:
+            raise ValueError(f"rows = {rows}")
+        self.rows = rows  #: complete rows when the file was opened, or `refresh` called
         self._arrays: dict[str, Any] = {}
 
     def close(self) -> None:
@@ -108,6 +111,10 @@ class RecordedRun:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.file)!r}, {self.rows} rows)"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, also in another process, opens the file."""
+        return type(self), (self.file.absolute(),)
+
     def require_rows(self) -> None:
         """Throws RecordingError for a recording without any."""
         if self.rows == 0:
@@ -117,26 +124,47 @@ class RecordedRun:
 
     def refresh(self) -> int:
         """The rows that are there now, of a file that is being written."""
-        self._group["rows"].id.refresh()
-        self._open()
+        with self.reading():
+            self._group["rows"].id.refresh()
+            self._open()
         return self.rows
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
-    def _damaged(self, error: Exception) -> RecordingError:
-        return RecordingError(
-            f"{self.file}: is damaged: {' '.join(str(error).split())}; tendril rollout recover saves what is readable"
-        )
+    def _damaged(self, error: BaseException) -> RecordingError:
+        what = " ".join(str(error).split()) or type(error).__name__
+        return RecordingError(f"{self.file}: is damaged: {what}; tendril rollout recover saves what is readable")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turns what content that no recording has leads to into RecordingError: what h5py, NumPy and the engine find
+        wrong."""
+        try:
+            yield
+        except (ModelError, OutputError, RecordingError, ImportError):
+            raise
+        except OSError as error:
+            if error.errno:  # of another file, or of the disk
+                raise
+            raise self._damaged(error) from None
+        except (ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+            raise self._damaged(error) from None
+
+    def _dataset(self, name: str) -> h5py.Dataset:
+        dataset = layout.require_dataset(self._group.get(name), name)
+        if dataset.file.filename != self._file.filename:
+            raise ValueError(f"{name}: is kept in another file")
+        return dataset
 
     def _read(self, name: str, rows: int | None) -> Any:
         try:
-            dataset = self._group[name]
+            dataset = self._dataset(name)
             if rows is None:
                 return dataset[()]
             dataset.id.refresh()
             values = dataset[:rows]
-        except (OSError, KeyError, TypeError, RuntimeError) as error:
-            raise self._damaged(ValueError(f"{name}: {error}")) from None
+        except (OSError, KeyError, MemoryError, TypeError, RuntimeError, ValueError) as error:
+            raise self._damaged(ValueError(f"{name}: {str(error).removeprefix(name + ': ')}")) from None
         if len(values) < rows:
             raise self._damaged(ValueError(f"{name}: {len(values)} of {rows} rows"))
         return values
@@ -148,7 +176,7 @@ class RecordedRun:
 
     def row_of(self, name: str, row: int) -> Any:
         """One row, without reading the others."""
-        return self._arrays[name][row] if name in self._arrays else self._group[name][row]
+        return self._arrays[name][row] if name in self._arrays else self._dataset(name)[row]
 
     @property
     def step(self) -> npt.NDArray[np.int64]:
@@ -158,7 +186,17 @@ class RecordedRun:
     @property
     def time(self) -> Floats:
         """Simulated time, s."""
-        return self._rows_of("time")  # type: ignore[no-any-return]
+        if "time" not in self._arrays:
+            self._require_times(self._rows_of("time"))
+        return self._arrays["time"]  # type: ignore[no-any-return]
+
+    def _require_times(self, time: Floats) -> None:
+        """Throws RecordingError for times that no run has."""
+        import numpy as np
+
+        if not (np.abs(time) <= layout.LATEST).all():
+            del self._arrays["time"]
+            raise self._damaged(ValueError(f"time: must be in [{-layout.LATEST:g}, {layout.LATEST:g}] s"))
 
     @property
     def step_time_us(self) -> Floats:
@@ -250,24 +288,45 @@ class RecordedRun:
         """Contacts of a row, or of all rows. Throws ModelError for a row that is not there."""
         import numpy as np
 
-        start, count = self._rows_of("contact/start"), self.contact_count.astype(np.int64)
+        start, count = self._contact_rows()
         first, last = (0, self.rows) if row is None else (self._index(row), self._index(row) + 1)
         count = count[first:last]
         rows = np.repeat(np.arange(first, last, dtype=np.int32), count)
         index = np.repeat(start[first:last] - np.cumsum(count) + count, count) + np.arange(count.sum())
         low, high = (int(index.min()), int(index.max()) + 1) if len(index) else (0, 0)
         columns = []
-        for name in ("geom1", "geom2", "distance", "position", "force"):
-            self._group["contact/" + name].id.refresh()
-            columns.append(self._group["contact/" + name][low:high][index - low])
-        return Contacts(rows, *columns)
+        with self.reading():
+            for name in ("geom1", "geom2", "distance", "position", "force"):
+                dataset = self._dataset("contact/" + name)
+                dataset.id.refresh()
+                columns.append(dataset[low:high][index - low])
+        found = Contacts(rows, *columns)
+        geoms = len(self.tables["geoms"]) if self.has_tables else np.inf
+        for numbers in (found.geom1, found.geom2):
+            if len(numbers) and not -1 <= numbers.min() <= numbers.max() < geoms:
+                raise self._damaged(ValueError("contact: a geom is none of the model"))
+        return found
+
+    def _contact_rows(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Returns where the contacts of every row begin, and how many they are. Throws RecordingError for others than
+        one row's after the other's."""
+        import numpy as np
+
+        start, count = self._rows_of("contact/start"), self.contact_count.astype(np.int64)
+        dataset = self._dataset("contact/geom1")
+        dataset.id.refresh()
+        stored = len(dataset)
+        ends = np.append(start[1:], stored)
+        if not ((start >= 0) & (count >= 0) & (count <= stored) & (start <= ends - count)).all():
+            raise self._damaged(ValueError("contact: the rows are not one after the other"))
+        return start, count
 
     def contact_columns(self) -> dict[str, npt.NDArray[Any]]:
         """All contacts as they are stored: `start` and `count` of every row, and the columns that these point into."""
-        start, count = self._rows_of("contact/start"), self.contact_count
+        start, count = self._contact_rows()
         total = int(start[-1]) + int(count[-1])
-        columns = {name: self._read(f"contact/{name}", total) for name in Contacts._fields[1:]}
-        return {"start": start, "count": count} | columns
+        columns: dict[str, npt.NDArray[Any]] = {"start": start, "count": self.contact_count}
+        return columns | {name: self._read(f"contact/{name}", total) for name in Contacts._fields[1:]}
 
     def robot_contacts(self) -> Contacts:
         """Returns the contacts between a robot and its surroundings, which the metrics count."""
@@ -297,10 +356,7 @@ class RecordedRun:
     @cached_property
     def attributes(self) -> dict[str, Any]:
         """Numbers and short texts: `seed`, `timestep`, `outcome`, `format_version`, `integration_interval`, …"""
-        return {
-            name: value.decode(errors="replace") if isinstance(value, bytes) else value.item()
-            for name, value in self._group.attrs.items()
-        }
+        return {name: layout.plain_attribute(value) for name, value in self._group.attrs.items()}
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -311,36 +367,40 @@ class RecordedRun:
 
         def add(name: str, item: object) -> None:
             if isinstance(item, h5py.Dataset):
-                found[name] = item[0].decode(errors="replace")
+                found[name] = layout.require_dataset(item, f"texts/{name}")[0].decode(errors="replace")
 
-        try:
-            if "texts" in self._group:
-                self._group["texts"].visititems(add)
-        except OSError as error:
-            raise self._damaged(error) from None
+        with self.reading():
+            group = self._group.get("texts")
+            if isinstance(group, h5py.Group) and group.file.filename == self._file.filename:
+                group.visititems(add)
         return found
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Names, by the model's numbers: `sensors`, `joints`, `actuators`, `bodies`, `geoms`, `robots`."""
-        return {
-            name: json.loads(self.texts.get(name, "[]"))
-            for name in ("sensors", "joints", "actuators", "bodies", "geoms", "robots")
-        }
+        with self.reading():
+            sizes = {name: self._dataset(name).shape[1] for name in ("sensordata", "ctrl", "qpos", "qvel")}
+        with self._checking():
+            return layout.read_tables(self.texts, sizes)
 
     @cached_property
     def settings(self) -> list[dict[str, Any]]:
         """Returns what was set, in order: `key`, `value`, `origin`."""
-        return json.loads(self.texts.get("settings", "[]"))  # type: ignore[no-any-return]
+        with self._checking():
+            return layout.read_settings(self.texts.get("settings", "[]"))
 
     @cached_property
     def faults(self) -> list[dict[str, Any]]:
         """The `[[fault]]` tables of the experiment as they were in force, each with `start` and `end`, s."""
-        faults = tomllib.loads(self.texts.get("faults", "")).get("fault", [])
-        for fault in faults:
-            fault.setdefault("start", 0.0)
-            fault.setdefault("end", fault["start"] + fault["duration"] if fault["kind"] == "kick" else math.inf)
-        return faults  # type: ignore[no-any-return]
+        with self._checking():
+            return layout.read_faults(self.texts.get("faults", ""))
+
+    @contextmanager
+    def _checking(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelError as error:
+            raise self._damaged(error) from None
 
     def _index(self, row: int) -> int:
         if not 0 <= row < self.rows:
@@ -348,6 +408,24 @@ class RecordedRun:
         return row
 
     def load_model(self, unknown_do_nothing: bool) -> mujoco.MjModel:
+        model = self._loaded_model(unknown_do_nothing)
+        geoms = len(self.tables["geoms"]) if self.has_tables else model.ngeom
+        for size, name, own in (
+            (model.nq, "qpos", self.qpos.shape[1]),
+            (model.nv, "qvel", self.qvel.shape[1]),
+            (model.na, "act", self.act.shape[1]),
+            (model.nu, "ctrl", self.ctrl.shape[1]),
+            (model.nsensordata, "sensordata", self.sensordata.shape[1]),
+            (model.npluginstate, "plugin_state", self._dataset("plugin_state").shape[1]),
+            (model.nmocap, "mocap/pos", self._dataset("mocap/pos").shape[1]),
+            (model.nmocap, "mocap/quat", self._dataset("mocap/quat").shape[1]),
+            (model.ngeom, "geoms", geoms),
+        ):
+            if size != own:
+                raise self._damaged(ValueError(f"{name}: has {own} numbers, the model {size}"))
+        return model
+
+    def _loaded_model(self, unknown_do_nothing: bool) -> mujoco.MjModel:
         try:
             return _binary_model.load(
                 self._read("model_mjb", None).tobytes(), self.texts.get("plugins", ""), unknown_do_nothing

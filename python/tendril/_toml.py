@@ -1,18 +1,26 @@
-"""TOML: files, and values as text."""
+"""TOML: values as text; files are read by `tendril._reading`."""
 
 from __future__ import annotations
 
 import json
-import stat
-import tomllib
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from tendril._errors import ModelError
+from tendril._reading import read_toml
+
+
+def plain_value(value: Any) -> Any:
+    """Numbers and arrays of NumPy as those of Python, in tables and lists too."""
+    if isinstance(value, Mapping):
+        return {key: plain_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain_value(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def toml(value: Any) -> str:
     """A value as `--set` takes it."""
+    value = plain_value(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
@@ -24,14 +32,4 @@ def toml(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else str(value)
 
 
-def read_toml(file: Path) -> dict[str, Any]:
-    try:
-        if not stat.S_ISREG(mode := file.stat().st_mode):  # reading would wait indefinitely, or not end
-            raise ModelError(
-                f"{file}: is a {'folder' if stat.S_ISDIR(mode) else 'device or a pipe'}: must be a readable file"
-            )
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"{file}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ModelError(f"{file}: {error}") from None
+__all__ = ["plain_value", "read_toml", "toml"]

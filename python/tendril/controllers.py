@@ -10,15 +10,14 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from tendril._core import ModelError
+from tendril._program import registered
 from tendril._sim import register_controller
+from tendril._toml import plain_value
 
 #: (default, unit, meaning), or with what is allowed: (low, high) of a number, None for no end; words of a text.
 Setting = tuple[Any, str, str] | tuple[Any, str, str, tuple[Any, ...]]
 _Row = tuple[str, str, str, str, float | None, float | None, str, str]
 _Class = TypeVar("_Class", bound=type)
-
-#: Names of the controllers of this process that are in Python.
-registered: set[str] = set()
 
 
 def controller(
@@ -128,8 +127,8 @@ def _row(controller_name: str, key: str, value: Setting) -> _Row:
         or not all(isinstance(text, str) for text in value[1:3])
     ):
         raise refuse(repr(value), "(default, unit, meaning) or (default, unit, meaning, allowed)")
-    default, unit, meaning = value[:3]
-    allowed = tuple(value[3]) if len(value) == 4 else ()
+    default, *allowed = (plain_value(one) for one in (value[0], *(value[3] if len(value) == 4 else ())))
+    unit, meaning = value[1:3]
     if isinstance(default, bool):
         return key, "flag", unit, str(default).lower(), None, None, "", meaning
     if isinstance(default, str):

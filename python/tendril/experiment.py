@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tendril import _sim
 from tendril._files import refuse_inputs
+from tendril._reading import parse_json
 
 if TYPE_CHECKING:
     import mujoco
@@ -94,7 +94,7 @@ class Run:
         """Closes the recording; before the end of the run its outcome is `interrupted`."""
         if self._result is None:
             self._run.finish()
-            summary = json.loads(self._run.summary)
+            summary = parse_json(self._run.summary, "summary")
             self._result = Result(
                 outcome=summary["outcome"],
                 reason=summary["reason"],
@@ -112,6 +112,9 @@ class Run:
     def result(self) -> Result:
         """Finishes the run; see `finish`."""
         return self.finish()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a run under way cannot be copied or pickled: start another one of its experiment")
 
     def __enter__(self) -> Run:
         return self
@@ -148,6 +151,10 @@ class Experiment:
         :raises ModelError: a file that cannot be read
         """
         return _sim.input_files(self._file, set)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, also in another process, reads the file."""
+        return type(self), (Path(self.file).absolute(),)
 
     def start(
         self,

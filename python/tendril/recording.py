@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Mapping
@@ -11,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tendril import _program
 from tendril._errors import ModelError, RecordingError
 from tendril._files import refuse_inputs
-from tendril._program import find_program
+from tendril._reading import parse_json
 from tendril._recorded import Contacts, RecordedRun
 from tendril.playback import page as playback
 
@@ -52,10 +52,14 @@ class Recording(RecordedRun):
         Throws ModelError for a row that is not there, RecordingError when the run is not repeated: rows are missing, or
         something acted that is not recorded, such as forces by hand.
         """
+        row = self._index(row)
+        with self.reading():
+            return self._data_of(row)
+
+    def _data_of(self, row: int) -> mujoco.MjData:
         import mujoco
         import numpy as np
 
-        row = self._index(row)
         full = self._read("integration/row", None)
         place = max(int(np.searchsorted(full, row)) - 1, 0)
         model, faults = self.model, None
@@ -65,10 +69,12 @@ class Recording(RecordedRun):
 
             faults = PhysicalFaults(self.texts["faults"], model)
         first = int(full[place])
+        if not 0 <= first <= row:
+            raise ValueError("integration/row: is none of the recording's")
         if self.step[row] - self.step[first] != row - first:
             raise RecordingError(f"{self.file}: row {row}: steps are missing before it")
         data = mujoco.MjData(model)
-        state = self._group["integration/state"][place]
+        state = self._dataset("integration/state")[place]
         mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
         if row == 0:
             mujoco.mj_forward(model, data)
@@ -88,14 +94,18 @@ class Recording(RecordedRun):
         return data
 
     def replay(self) -> Replay:
-        """Steps the recording again with the program and compares every row, as `tendril rollout replay`."""
-        result = subprocess.run(
-            [find_program(), "rollout", "replay", "--json", "--quiet", str(self.file)], capture_output=True, text=True
-        )
+        """Steps the recording again and compares every row, as `tendril rollout replay`: with the program, or, of
+        controllers that this process has registered, in it."""
+        if _program.registered.intersection(self.texts.get("plugins", "").split()):
+            from tendril import _sim
+
+            return Replay(**_sim.replay(self.file))
+        command = [_program.find_program(), "rollout", "replay", "--json", "--quiet", str(self.file)]
+        result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode not in (0, 1):
             line = result.stderr.strip().removeprefix("tendril: ")
             raise ModelError(line) if "recording: plugin" in line else RecordingError(line)
-        found = json.loads(result.stdout)
+        found = parse_json(result.stdout, "tendril rollout replay")
         return Replay(
             found["verdict"] == "identical", found["rows"], found["compared_steps"], found["first_difference"]
         )
@@ -110,7 +120,8 @@ class Recording(RecordedRun):
         """The page of `tendril play`; also written to `out`. Times in s; throws ModelError for those out of range."""
         if out is not None:
             refuse_inputs(Path(out), self.file)
-        page = playback.page(self, fps, start, end)
+        with self.reading():
+            page = playback.page(self, fps, start, end)
         if out is not None:
             playback.write(Path(out), page)
         return page

@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
+
+#include "tendril/visible_text.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -49,7 +52,10 @@ void on_message(const mjLogMessage* message) {
     std::snprintf(error_text, sizeof error_text, "%s%s%s", message->subject, more ? "\n" : "",
                   more ? message->body : "");
     if (error_jump != nullptr) std::longjmp(*error_jump, 1);
-    std::fprintf(stderr, "tendril: MuJoCo: %s\n", error_text);
+    std::fputs("tendril: MuJoCo: ", stderr);
+    write_visible(error_text,
+                  [](std::string_view part) { std::fwrite(part.data(), 1, part.size(), stderr); });
+    std::fputc('\n', stderr);
     std::_Exit(kExitDiverged);
   }
 }

@@ -928,14 +928,14 @@ class RayNode(SweepTest):
         super().setUp()
         sys.modules["ray"] = types.SimpleNamespace(get=lambda value: value)
         os.environ["TENDRIL_PROGRAM"] = PROGRAM
-        tempfile.tempdir = str(self.folder / "node")
-        os.mkdir(tempfile.tempdir)
+        self.node = self.folder / "node/tendril/sweeps"
+        self.cache, os.environ["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME", ""), str(self.folder / "node")
         self.cwd = os.getcwd()
         os.chdir(self.folder)
 
     def tearDown(self):
         os.chdir(self.cwd)
-        tempfile.tempdir = None
+        os.environ["XDG_CACHE_HOME"] = self.cache
         del sys.modules["ray"]
         super().tearDown()
 
@@ -949,7 +949,7 @@ class RayNode(SweepTest):
         shared = {
             "digest": inputs.digest,
             "archive": inputs.archive,
-            "plan": inputs.plan.to_json(),
+            "plan": inputs.plan,
             "absolute": inputs.absolute,
         }
         return {
@@ -984,12 +984,40 @@ class RayNode(SweepTest):
         )
         self.assertEqual(set(reply["files"]) & {"rollout.h5", "summary.json"}, {"rollout.h5", "summary.json"})
         scene = json.loads(reply["files"]["summary.json"])["scene"]
-        self.assertTrue(scene.startswith(tempfile.tempdir), scene)
+        self.assertTrue(scene.startswith(str(self.node)), scene)
         order["shared"]["archive"] = b"unused"
         again = ray.run_on_node(order)
         self.assertEqual(again["line"]["checks"], reply["line"]["checks"])
-        left = [entry.name for entry in Path(tempfile.tempdir).glob("*/*")]
+        left = [entry.name for entry in self.node.iterdir()]
         self.assertEqual(left, [order["shared"]["digest"]])
+        self.assertEqual(self.node.stat().st_mode & 0o777, 0o700)
+
+    def test_inputs_that_are_not_those_of_the_sweep_are_refused(self):
+        from tendril.sweep import ray
+
+        self.write_below()
+        order = self.order()
+        self.assertIn("line", ray.run_on_node(order))
+        inputs = self.node / order["shared"]["digest"]
+        scene = inputs / "pendulum.xml"
+        text = scene.read_text()
+        scene.write_text(text + " ")
+        self.assertRegex(ray.run_on_node(order)["refused"], "pendulum.xml: is not as the sweep read it")
+        scene.write_text(text)
+        self.assertIn("line", ray.run_on_node(order))
+        (inputs / "more.py").touch()
+        self.assertRegex(ray.run_on_node(order)["failed"], "more.py: is none of the sweep's inputs")
+        (inputs / "more.py").unlink()
+        scene.rename(inputs / "other")
+        scene.symlink_to("other")
+        self.assertRegex(ray.run_on_node(order)["failed"], "is none of the sweep's inputs")
+        scene.unlink()
+        (inputs / "other").rename(scene)
+        for folder in (inputs, self.node):
+            folder.chmod(0o755)
+            self.assertRegex(ray.run_on_node(order)["failed"], "mode = 755: must be 700")
+            folder.chmod(0o700)
+        self.assertIn("line", ray.run_on_node(order))
 
     def test_a_large_recording_stays_and_the_place_is_told(self):
         from tendril.sweep import ray
@@ -1015,7 +1043,7 @@ class RayNode(SweepTest):
         )
         reply = ray.run_on_node(self.order(cell=(("geom.no_such.friction", 1),)))
         self.assertIn("geom.no_such.friction", reply["refused"])
-        self.assertNotIn(tempfile.tempdir, reply["refused"])
+        self.assertNotIn(str(self.node), reply["refused"])
 
     def test_a_missing_module_is_told(self):
         self.write()

@@ -1,7 +1,11 @@
 """Gymnasium environments: their API, their draws, and one implementation for one and for many."""
 
+import copy
+import pickle
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -316,3 +320,82 @@ def test_specifications_are_text() -> None:
     for id in IDS:
         specification = gymnasium.envs.registration.EnvSpec.from_json(make(id).spec.to_json())
         assert gymnasium.make(specification).reset(seed=0)[0].shape == make(id).observation_space.shape
+
+
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_copy_goes_on_with_the_same_numbers(id: str, count: int) -> None:
+    env: Any = gymnasium.make_vec("tendril.envs:" + id, num_envs=count) if count else make(id)
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(env.action_space.sample())
+    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env.unwrapped))]
+    for _ in range(20):
+        action = env.action_space.sample()
+        expected = env.step(action)
+        for other in copies:
+            for one, two in zip(other.step(action)[:4], expected[:4], strict=True):
+                assert np.array_equal(one, two)
+    begun = env.reset()[0]
+    assert all(np.array_equal(other.reset()[0], begun) for other in copies)
+
+
+def test_of_a_vector_only_those_of_the_mask_begin_again() -> None:
+    vector = tendril.envs.VectorEnvironment("Reach", num_envs=3)
+    with pytest.raises(ValueError, match="before the first reset"):
+        vector.reset(options={"reset_mask": np.array([True, False, False])})
+    start = vector.reset(seed=0)[0]
+    other = tendril.envs.VectorEnvironment("Reach", num_envs=3)
+    other.reset(seed=0)
+    actions = vector.action_space.sample()
+    before = vector.step(actions)[0]
+    other.step(actions)
+    mixed = vector.reset(seed=0, options={"reset_mask": np.array([True, False, False])})[0]
+    assert np.array_equal(mixed[0], start[0]) and np.array_equal(mixed[1:], before[1:])
+    assert np.array_equal(vector.step(actions)[0][1:], other.step(actions)[0][1:])
+    for mask in ([True, False, False], np.array([1, 0, 0])):
+        with pytest.raises(TypeError, match="reset_mask"):
+            vector.reset(options={"reset_mask": mask})
+    for mask in (np.zeros(3, bool), np.ones(2, bool)):
+        with pytest.raises(ValueError, match="reset_mask"):
+            vector.reset(options={"reset_mask": mask})
+
+
+def test_seeds_of_numpy_are_seeds() -> None:
+    vector = tendril.envs.VectorEnvironment("Reach", num_envs=2)
+    expected = vector.reset(seed=3)[0]
+    assert np.array_equal(vector.reset(seed=np.int64(3))[0], expected)  # type: ignore[arg-type]
+    assert np.array_equal(vector.reset(seed=np.array([3, 4]))[0], expected)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="seed: has 3 numbers, must have 2"):
+        vector.reset(seed=[1, 2, 3])
+
+
+def test_masked_actions_are_refused() -> None:
+    env = make("Tendril/Reach-v0").unwrapped
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="must not be masked"):
+        env.step(np.ma.masked_array(np.zeros(6), mask=[1, 0, 0, 0, 0, 0]))
+
+
+def test_a_run_under_way_is_not_copied(tmp_path: Path) -> None:
+    env = point_env(experiment(tmp_path))
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a run under way cannot be copied"):
+            copied(env.run)  # type: ignore[operator]
+
+
+def test_a_fork_of_a_process_that_has_drawn_says_so(tmp_path: Path) -> None:
+    program = tmp_path / "fork.py"
+    program.write_text(
+        "import os, sys, gymnasium, tendril.envs\n"
+        "make = lambda: gymnasium.make('Tendril/Reach-v0', render_mode='rgb_array')\n"
+        "env = make(); env.reset(seed=0); env.render()\n"
+        "if child := os.fork(): sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        "found = 0\n"
+        "for one in (env, make()):\n"
+        "    one.reset(seed=0)\n"
+        "    try: one.render()\n"
+        "    except RuntimeError as error: found += 'start processes with forkserver or spawn' in str(error)\n"
+        "env.close(); os._exit(found)\n"
+    )
+    assert subprocess.run([sys.executable, program], timeout=60).returncode == 2

@@ -5,6 +5,8 @@ import csv
 import importlib
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -122,7 +124,10 @@ def test_robomimic(file: Path, tmp_path: Path) -> None:
         demo = data["data/demo_0"]
         assert demo.attrs["num_samples"] == n == data["data"].attrs["total"]
         assert demo.attrs["model_file"].startswith("<mujoco") and json.loads(data["data"].attrs["env_args"])["env_name"]
-        assert np.array_equal(demo["actions"], actions) and np.array_equal(demo["rewards"], rewards)
+        low, high = (data["data"].attrs[name] for name in ("action_low", "action_high"))
+        assert np.abs(demo["actions"]).max() <= 1
+        assert np.allclose(low + 0.5 * (demo["actions"][:] + 1) * (high - low), actions, atol=1e-12)
+        assert np.array_equal(demo["rewards"], rewards)
         assert list(demo["dones"]) == [0] * (n - 1) + [1]
         for name, values in observations.items():
             assert np.array_equal(demo[f"obs/{name}"], values[:-1])
@@ -297,3 +302,15 @@ def test_a_run_without_actions_is_no_data_set(tmp_path: Path) -> None:
     done = tendril("export", tmp_path / "o/rollout.h5", "--to", "robomimic", "-o", tmp_path / "out.hdf5")
     assert done.returncode == 2 and done.stderr.endswith("ctrl: has none: a data set needs actions\n")
     assert not (tmp_path / "out.hdf5").exists()
+
+
+@pytest.mark.parametrize("blocks", [1, 20, 100])
+def test_a_full_disk_is_one_line(file: Path, tmp_path: Path, blocks: int) -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (blocks * 1024, blocks * 1024))
+
+    command = [Path(sys.executable).with_name("tendril"), "export", file, "--to", "robomimic", "-o", tmp_path / "x.h5"]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 4 and done.stderr.count("\n") == 1 and "could not be written" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -7,8 +7,11 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "python/tendril"
 #: Modules and packages, the lowest floor first.
 FLOORS = (
-    ("_commands", "_core", "_errors", "_plugin", "_sim", "_superblock", "_version"),
-    ("_binary_model", "_command", "_files", "_program", "_recording_file", "_toml", "controllers", "statistics"),
+    ("_commands", "_core", "_errors", "_plugin", "_sim", "_superblock", "_terminal", "_version"),
+    ("_program", "_reading"),
+    ("_engine", "_files", "_recording_layout", "_toml"),
+    ("_binary_model", "_command", "_recording_file", "controllers", "statistics"),
+    ("_copies",),
     ("_python_command", "_recorded", "experiment"),
     ("playback",),
     ("recording",),
@@ -20,7 +23,7 @@ FLOORS = (
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 #: May be imported in a function: what a build tree does not have, or few runs need.
-LATE = {"_errors", "_recording_file", "_sim", "controllers", "sweep.ray"}
+LATE = {"_engine", "_errors", "_recording_file", "_sim", "controllers", "sweep.ray"}
 
 
 def name_of(file: Path) -> str:

@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -105,3 +107,57 @@ def test_paths_among_obstacles_are_the_same(tmp_path: Path) -> None:
     assert without_times(path.content) == without_times(json.loads(result.stdout))
     path.save(tmp_path / "python.csv")
     assert (tmp_path / "python.csv").read_text() == (tmp_path / "program.csv").read_text()
+
+
+@pytest.fixture(scope="module", params=["4.0.0", ""])
+def other_engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package beside an engine of another version, or none."""
+    source, site = Path(td.__file__).parents[1], tmp_path_factory.mktemp("site")
+    for entry in source.iterdir():
+        if entry.name not in ("tendril", "mujoco"):
+            (site / entry.name).symlink_to(entry)
+    shutil.copytree(source / "tendril", site / "tendril")
+    if request.param:
+        shutil.copytree(source / "mujoco", site / "mujoco")
+        next((site / "mujoco").glob("libmujoco.so.*")).rename(site / f"mujoco/libmujoco.so.{request.param}")
+    return site
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tendril/bin/tendril", "doctor"],
+        ["tendril/bin/tendril", "--version"],
+        ["-m", "tendril", "doctor"],
+        ["-m", "tendril", "--version"],
+        ["-m", "tendril", "--python", "x.py", "run", "x.toml"],
+        ["-c", "import tendril as td\ntry: td.load_scene('x')\nexcept ImportError as e: print(e)"],
+        ["-c", "import tendril as td\ntry: td.Experiment\nexcept ImportError as e: print(e)"],
+    ],
+)
+def test_another_engine_is_named_in_one_line(other_engine: Path, words: list[str]) -> None:
+    (other_engine / "x.py").touch()
+    command = [sys.executable, "-s", *words] if words[0].startswith("-") else [other_engine / words[0], *words[1:]]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(other_engine)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=other_engine)
+    there = "MuJoCo 4.0.0 is installed" if (other_engine / "mujoco").exists() else "no MuJoCo is installed"
+    said = done.stdout + done.stderr
+    assert f"{there}, must be {td.mujoco_version}: pip install mujoco-core=={td.mujoco_version}" in said
+    assert said.count("\n") == 1
+
+
+def test_what_a_file_says_does_not_reach_the_terminal(tmp_path: Path) -> None:
+    text = 'name = "\\u001b]0;x\\u0007\\u009b\\u202e"\n'
+    experiment = tmp_path / "e.toml"
+    scene = td.share / "scenes/reach/reach.xml"
+    check = f'[[check]]\n{text}metric = "tip_error_end"\nmax = 1\n'
+    experiment.write_text(f'scene = "{scene}"\nduration = 0.02\n{check}')
+    runs = [tendril("run", experiment, "--no-report", "--out", tmp_path / "out")]
+    runs.append(tendril("sweep", experiment, "--seeds", "1", "--no-report", "--out", tmp_path / "s"))
+    runs.append(tendril("compare", tmp_path / "out", tmp_path / "out" / "rollout.h5", "-o", tmp_path / "\x1b.html"))
+    experiment.write_text(f'scene = "{scene}"\n{text}[[check]]\nmetric = "\\u001bx"\nmax = 1\n')
+    runs.append(tendril("run", experiment))
+    runs.append(tendril("sweep", tmp_path / "\x1b\x9b.toml"))
+    for done in runs:
+        assert not re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.stdout + done.stderr)
+    assert "\\u001b]0;x\\u0007\\u009b\\u202e" in runs[0].stdout and "\\u001b" in runs[3].stderr

@@ -1,10 +1,12 @@
 """Recordings: what is read is what was written, in any state of the file; a row is found again bitwise."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import h5py
 import mujoco
@@ -193,3 +195,118 @@ def test_a_damaged_or_cut_file_is_refused_at_once(tube: Path, tmp_path: Path) ->
             td.Recording(file)
         tried += 1
     assert time.monotonic() - begin < 2 * tried  # each of them takes minutes if HDF5 waits
+
+
+def with_text(source: Path, out: Path, name: str, text: str) -> Path:
+    """A recording in which a text is another one."""
+    shutil.copy(source, out)
+    with h5py.File(out, "r+") as file:
+        texts = file["rollout_0/texts"]
+        if name in texts:
+            del texts[name]
+        texts.create_dataset(name, data=np.array([text.encode()], dtype=f"S{max(len(text), 1)}"))
+    return out
+
+
+SENSOR = {"name": "a", "address": 0, "dimension": 1, "quantity": "", "unit": ""}
+JOINT = {"name": "a", "type": "hinge", "qpos_address": 0, "dof_address": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        *(("sensors", [SENSOR | change]) for change in ({"address": 10**9}, {"dimension": -1}, {"dimension": 0.5})),
+        *(("sensors", [SENSOR | change]) for change in ({"name": None}, {"address": True}, {"unit": 5})),
+        ("sensors", {"a": 1}),
+        ("sensors", [1]),
+        ("joints", [JOINT | {"type": "free", "qpos_address": 10**6}]),
+        ("joints", [JOINT | {"type": "tree"}]),
+        ("actuators", [{"name": "a", "address": 0, "dimension": 10**9}]),
+        ("bodies", [{"name": "a", "parent": 1}]),
+        ("geoms", [{"name": "a", "body": -1, "robot": False}]),
+        ("geoms", [{"name": "a", "body": 0, "robot": "yes"}]),
+    ],
+)
+def test_tables_of_names_that_cannot_be_are_damage(snake: Path, tmp_path: Path, name: str, rows: object) -> None:
+    with td.Recording(with_text(snake, tmp_path / "a.h5", name, json.dumps(rows))) as recording:
+        with pytest.raises(td.RecordingError, match=rf"a\.h5: is damaged: {name}"):
+            print(recording.tables)
+
+
+@pytest.mark.parametrize("text", ["[[[", "fault = 1", "fault = [{kind = 5}]", "a" + ".a" * 60_000 + " = 1"])
+def test_faults_that_cannot_be_are_damage(snake: Path, tmp_path: Path, text: str) -> None:
+    with td.Recording(with_text(snake, tmp_path / "a.h5", "faults", text)) as recording:
+        with pytest.raises(td.RecordingError, match=r"a\.h5: is damaged: faults"):
+            print(recording.faults)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("timestep", 0.0), ("timestep", np.nan), ("timestep", "x"), ("seed", -5), ("outcome", [1, 2])]
+)
+def test_attributes_that_cannot_be_are_damage(snake: Path, tmp_path: Path, name: str, value: object) -> None:
+    shutil.copy(snake, tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        file["rollout_0"].attrs[name] = value
+    with pytest.raises(td.RecordingError, match=r"a\.h5: is damaged: .*attribute"):
+        td.Recording(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("rows", [-3, 2**62])
+def test_rows_that_cannot_be_are_damage(snake: Path, tmp_path: Path, rows: int) -> None:
+    shutil.copy(snake, tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        file["rollout_0/rows"][...] = rows
+    with pytest.raises(td.RecordingError, match="is damaged: rows"):
+        td.Recording(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("what", ["geom", "count", "start"])
+def test_contacts_that_cannot_be_are_damage(snake: Path, tmp_path: Path, what: str) -> None:
+    shutil.copy(snake, tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        dataset = file["rollout_0/contact"][{"geom": "geom1"}.get(what, what)]
+        dataset[0 if what == "geom" else -1] = 10**8
+    with td.Recording(tmp_path / "a.h5") as recording, pytest.raises(td.RecordingError, match="is damaged: contact"):
+        recording.wall_force()
+
+
+@pytest.mark.parametrize("kind", ["link", "external", "virtual", "type", "shape", "huge"])
+def test_datasets_of_another_kind_are_damage(snake: Path, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "secret").write_bytes(bytes(8 * 1000))
+    shutil.copy(snake, tmp_path / "a.h5")
+    shutil.copy(snake, tmp_path / "b.h5")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        group = file["rollout_0"]
+        shape = group["qpos"].shape
+        del group["qpos"]
+        if kind == "link":
+            group["qpos"] = h5py.ExternalLink("b.h5", "/rollout_0/qpos")
+        elif kind == "external":
+            group.create_dataset("qpos", shape=(100, 10), dtype="f8", external=[(tmp_path / "secret", 0, 8000)])
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout(shape, "f8")
+            layout[:] = h5py.VirtualSource("b.h5", "rollout_0/qpos", shape)
+            group.create_virtual_dataset("qpos", layout)
+        elif kind == "type":
+            group.create_dataset("qpos", data=np.zeros(shape, "i4"))
+        elif kind == "shape":
+            group.create_dataset("qpos", data=np.zeros(shape[0]))
+        else:
+            group.create_dataset("qpos", shape=(10**12, shape[1]), chunks=(256, shape[1]), dtype="f8")
+    with td.Recording(tmp_path / "a.h5") as recording, pytest.raises(td.RecordingError, match="is damaged: qpos"):
+        print(recording.qpos)
+
+
+def test_a_controller_of_this_process_is_replayed_in_it(tmp_path: Path) -> None:
+    @td.controller("test.session", kind="continuum")
+    class Session:
+        def __init__(self, context: td.ArmContext) -> None:
+            pass
+
+        def update(self, m: Any, memory: Any, next_memory: Any, command: Any, report: Any) -> None:
+            command.q[:] = 0.1
+
+    scene = td.share / "scenes/reach/reach.xml"
+    td.Experiment(scene).run(controller="test.session", duration=0.1, record=tmp_path / "a.h5")
+    with td.Recording(tmp_path / "a.h5") as recording:
+        assert recording.replay() == td.Replay(True, recording.rows, recording.rows - 1, None)

@@ -1,5 +1,7 @@
 """Scenes as the program loads them, in MuJoCo's own objects."""
 
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -108,3 +110,53 @@ def test_scenes_are_loaded_by_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert len(models) == 4 and len(set(models)) == 1
+
+
+def test_a_copy_steps_as_the_scene() -> None:
+    scene = td.load_scene(td.share / "scenes/reach/reach.xml")
+    for other in (copy.copy(scene), copy.deepcopy(scene), pickle.loads(pickle.dumps(scene))):
+        assert other.model is not scene.model
+        assert (other.notices, other.source_files, other.model_xml) == (
+            scene.notices,
+            scene.source_files,
+            scene.model_xml,
+        )
+        states = []
+        for model in (scene.model, other.model):
+            data = mujoco.MjData(model)
+            for _ in range(20):
+                mujoco.mj_step(model, data)
+            states.append(data.qpos.tobytes())
+        assert states[0] == states[1]
+
+
+def test_experiments_and_recordings_are_copied_by_their_files(tmp_path: Path) -> None:
+    experiment = td.Experiment(td.share / "scenes/reach/reach.xml")
+    with pickle.loads(pickle.dumps(experiment)).start(duration=0.02, record=tmp_path / "a.h5") as run:
+        run.run()
+    with td.Recording(tmp_path / "a.h5") as recording, copy.deepcopy(recording) as other:
+        assert other.rows == recording.rows and np.array_equal(other.qpos, recording.qpos)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    arm = td.ContinuumRobot([td.Section(length=np.float32(0.1))] * 2, spin=np.bool_(True))  # type: ignore[arg-type]
+    states = arm.random_states(np.int64(3), np.uint32(1))  # type: ignore[arg-type]
+    assert np.array_equal(states, arm.random_states(3, 1))
+    for count in (True - 2, 1.5, "3", np.float64(3), np.array([3])):
+        with pytest.raises(td.ModelError, match="n = .*, must be >= 0"):
+            arm.random_states(count, 1)  # type: ignore[arg-type]
+    with pytest.raises(td.ModelError, match="spin: 2, must be True or False"):
+        td.ContinuumRobot([td.Section(length=0.1)], spin=2)  # type: ignore[arg-type]
+
+
+def test_masked_numbers_are_refused() -> None:
+    arm = td.ContinuumRobot([td.Section(length=0.1)] * 2)
+    mask = np.zeros((2, 3), bool)
+    numbers = np.ma.masked_array(np.zeros((2, 3)), mask=mask)
+    assert np.array_equal(arm.tip_pose(numbers), arm.tip_pose(np.zeros((2, 3))))
+    numbers[1, 2] = np.ma.masked
+    for value in (numbers, [numbers, np.zeros((2, 3))], numbers.astype("f4")):
+        with pytest.raises(td.ModelError, match="states: some are masked"):
+            arm.tip_pose(value)
+    with pytest.raises(td.ModelError, match="feed: some are masked"):
+        arm.tip_pose(np.zeros((1, 2, 3)), feed=np.ma.masked_array([0.0], mask=[True]))

@@ -24,8 +24,13 @@ RECORD: dict[str, Any] = {
     "id": "0123456789abcdef",
     "outcome": "done",
     "verdict": "pass",
-    "checks": [{"name": "a", "metric": "tip_error_end", "value": 1.0, "min": None, "max": 2, "holds": True}],
+    "checks": [
+        {"name": "a", "metric": "tip_error_end", "value": 1.0, "unit": "m", "min": None, "max": 2, "holds": True}
+    ],
+    "failures": [],
     "metrics": {"tip_error_end": 1.0, "speed_max": None},
+    "drawn": {"option.timestep": 0.002},
+    "machine": "here",
     "error": "",
 }
 
@@ -54,6 +59,10 @@ def test_a_line_is_the_same_with_the_line_ends_of_another_system() -> None:
         {"metrics": [1]},
         {"metrics": {"m": "1"}},
         {"error": None},
+        {"failures": "no"},
+        {"drawn": []},
+        {"machine": None},
+        {"metrics": {"m": float("inf")}},
     ],
 )
 def test_a_line_with_other_content_does_not_count(change: dict[str, Any]) -> None:
@@ -88,7 +97,7 @@ PLAN = SweepPlan(
     retries=1,
     settings=(),
     duration=1.0,
-    versions={"tendril": td.__version__},
+    versions={"tendril": td.__version__, "mujoco": td.mujoco_version},
     files={},
 )
 
@@ -238,3 +247,33 @@ def test_files_that_cannot_be_counted_are_refused(tmp_path: Path, line: str, rea
     (tmp_path / "own.py").write_text(CONTROLLER.format(line=line))
     with pytest.raises(ModelError, match=rf"own\.py:4: One: files: .*{reason}|own\.py:4: One: files: {reason}"):
         plan_of(tmp_path, "own.py")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seeds": ["1"]},
+        {"seeds": [True]},
+        {"seeds": []},
+        {"cells": []},
+        {"cells": [[["a", 1]], []]},
+        {"cells": [[["a"]]]},
+        {"variants": []},
+        {"variants": [{"name": "default"}]},
+        {"baseline": "other"},
+        {"compare": [{"metric": "m", "better": "worse"}]},
+        {"record": 1.5},
+        {"record": ["all"]},
+        {"timeout": "1"},
+        {"retries": -1},
+        {"duration": None},
+        {"versions": {"tendril": 1, "mujoco": ""}},
+        {"files": {"a": "../../x"}},
+        {"named": {"a": [1]}},
+        {"name": 5},
+    ],
+)
+def test_a_plan_with_other_content_is_damaged(tmp_path: Path, change: dict[str, Any]) -> None:
+    (tmp_path / "sweep.json").write_text(json.dumps(PLAN.to_json() | change))
+    with pytest.raises(ModelError, match="is damaged"):
+        read_plan(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from tendril._errors import ModelError
 from tendril.compare.names import names_of
 from tendril.recording import Recording
 from tendril.report import page, plots
+from tendril.report.summary import read_summary
 
 Values = npt.NDArray[np.float64]
 _FIELDS = ("qpos", "qvel", "act", "ctrl", "sensordata", "plugin_state", "mocap_pos", "mocap_quat")
@@ -128,11 +128,11 @@ class RecordingPair:
         found = []
         for part in self.parts:
             try:
-                data = json.loads((part.file.parent / "summary.json").read_text())
-                checks = {check["name"]: (check["value"], check["unit"]) for check in data["checks"]}
-                found.append(checks | {name: (value, "") for name, value in data["metrics"].items()})
-            except (OSError, ValueError, KeyError):
+                data = read_summary(part.file.parent / "summary.json")
+            except ModelError:
                 return []
+            checks = {one["name"]: (one.get("value"), one.get("unit", "")) for one in data.get("checks", [])}
+            found.append(checks | {name: (value, "") for name, value in data.get("metrics", {}).items()})
         both = [(name, unit, a, found[1][name][0]) for name, (a, unit) in found[0].items() if name in found[1]]
         return [
             {"name": name, "unit": unit, "a": a, "b": b, "difference": None if a is None or b is None else b - a}
@@ -287,7 +287,7 @@ def said(summary: dict[str, Any]) -> str:
 
 def compare_recordings(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
     """Page and summary."""
-    with Recording(first) as a, Recording(second) as b:
+    with Recording(first) as a, Recording(second) as b, a.reading(), b.reading():
         pair = RecordingPair(a, b)
         summary = pair.summary()
         print(said(summary))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, SupportsFloat
 
@@ -13,7 +14,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import seeding
 from gymnasium.vector.utils import batch_space
 
-from tendril.envs.simulations import CONTROL_PERIOD, Simulations
+from tendril.envs.simulations import CONTROL_PERIOD, Flags, Simulations, plain_actions
 from tendril.envs.tasks import TASKS
 
 
@@ -45,7 +46,7 @@ class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
-        rewards, terminated, truncated, infos = self._simulations.step(self._rows, np.asarray(action)[None])
+        rewards, terminated, truncated, infos = self._simulations.step(self._rows, plain_actions(action)[None])
         return (
             self._simulations.observation[0].copy(),
             float(rewards[0]),
@@ -86,19 +87,41 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """A number seeds simulation i with seed + i."""
-        if isinstance(seed, int) or seed is None:
-            seeds: Sequence[int | None] = [None if seed is None else seed + i for i in range(self.num_envs)]
-        else:
-            seeds = seed
-        for i, own in enumerate(seeds):
+        """A number seeds simulation i with seed + i. Of `options["reset_mask"]`, truth values for the simulations,
+        only those that are true begin again."""
+        mask = self._mask_of(options)
+        for i, own in enumerate(self._seeds_of(seed)):
             if i == len(self._generators):
                 self._generators.append(seeding.np_random(own)[0])
-            elif own is not None:
+            elif own is not None and mask[i]:
                 self._generators[i] = seeding.np_random(own)[0]
-        self._over[:] = False
-        self._simulations.reset(np.arange(self.num_envs), self._generators)
+        self._over[mask] = False
+        rows = np.flatnonzero(mask)
+        self._simulations.reset(rows, [self._generators[i] for i in rows])
         return self._simulations.observation.copy(), {}
+
+    def _seeds_of(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
+        if seed is None:
+            return [None] * self.num_envs
+        if hasattr(seed, "__index__") and not isinstance(seed, np.ndarray):
+            return [operator.index(seed) + i for i in range(self.num_envs)]
+        seeds = [None if one is None else operator.index(one) for one in seed]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed: has {len(seeds)} numbers, must have {self.num_envs}")
+        return seeds
+
+    def _mask_of(self, options: dict[str, Any] | None) -> Flags:
+        """The simulations that begin again, as gymnasium's own vectors have it."""
+        if options is None or "reset_mask" not in options:
+            return np.ones(self.num_envs, dtype=bool)
+        mask = options["reset_mask"]
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options: reset_mask = {mask!r}, must be an array of truth values")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(f"options: reset_mask = {mask!r}, must have {self.num_envs} values, one of them True")
+        if len(self._generators) < self.num_envs and not mask.all():
+            raise ValueError("options: reset_mask: must not be given before the first reset")
+        return mask
 
     def step(
         self, actions: npt.NDArray[np.float32]
@@ -109,7 +132,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
         all_infos: dict[str, Any] = {}
         if len(going) > 0:
             rewards[going], terminated[going], truncated[going], infos = self._simulations.step(
-                going, np.asarray(actions)[going]
+                going, plain_actions(actions)[going]
             )
             for name, values in infos.items():
                 all_infos[name] = np.zeros(self.num_envs, dtype=values.dtype)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import tendril as td
 from tendril import _sim
 from tendril.envs.environments import Environment, require_mode
-from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE
+from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE, plain_actions
 
 _STATE = ("time", "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
@@ -132,9 +132,7 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
-        action = np.asarray(action, dtype=np.float64)
-        if not np.isfinite(action).all():
-            raise ValueError("action: must be finite")
+        action = plain_actions(action)
         if np.abs(action).max(initial=0.0) > 1.0 and not self._clipped:
             self._clipped = True
             gymnasium.logger.warn(f"action = {np.abs(action).max():.3g}: is clipped to [-1, 1]; told once")

@@ -42,6 +42,7 @@ class Task(ABC):
     rates: ClassVar[Floats]  #: largest ones of the setpoints, a second
 
     def __init__(self, count: int, threads: int) -> None:
+        self.threads = threads
         self.model = _sim.load_scene(Path(__file__).with_name("scenes") / self.scene).model
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         self.batch = Batch(self.model, count, threads)
@@ -59,6 +60,22 @@ class Task(ABC):
         self._low, self._high = limits[:, 0].copy(), limits[:, 1].copy()
         self._strides = self.period * self.rates
         self.within = np.zeros(count, dtype=np.int64)  #: steps at the goal in a row
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The states of the simulations, and what the task remembers of them: a copy goes on with the same numbers."""
+        state = self.batch.state
+        own = {
+            name: value.copy()
+            for name, value in vars(self).items()
+            if isinstance(value, np.ndarray) and value.flags.writeable and not np.shares_memory(value, state)
+        }
+        return {"count": self.count, "threads": self.threads, "state": state.copy(), "own": own}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__init__(kept["count"], kept["threads"])  # type: ignore[misc]
+        self.batch.state[:] = kept["state"]
+        for name, value in kept["own"].items():
+            getattr(self, name)[...] = value
 
     @abstractmethod
     def draw(self, row: int, rng: np.random.Generator) -> None:
@@ -90,6 +107,16 @@ class Task(ABC):
         self.within[rows] = (self.within[rows] + 1) * good
         long_enough: Flags = self.within[rows] >= round(seconds / self.period)
         return long_enough
+
+
+def plain_actions(actions: npt.ArrayLike) -> Floats:
+    """Actions as an array; one that is not a number, or masked, raises ValueError."""
+    if isinstance(actions, np.ma.MaskedArray) and np.ma.getmaskarray(actions).any():
+        raise ValueError("action: must not be masked")
+    numbers: Floats = np.asarray(actions, dtype=np.float64)
+    if not np.logical_and.reduce(np.isfinite(numbers), axis=None):
+        raise ValueError("action: must be finite")
+    return numbers
 
 
 def norm(vectors: Floats) -> Floats:
@@ -128,10 +155,7 @@ class Simulations:
     def step(
         self, numbers: npt.NDArray[np.intp], actions: npt.NDArray[Any]
     ) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
-        """Rewards, terminated, truncated and infos of one step; a non-finite action raises ValueError."""
-        actions = np.asarray(actions, dtype=np.float64)
-        if not np.logical_and.reduce(np.isfinite(actions), axis=None):
-            raise ValueError("action: must be finite")
+        """Rewards, terminated, truncated and infos of one step of `plain_actions`."""
         actions = np.minimum(np.maximum(actions, -1.0), 1.0)
         task = self.task
         if actions.shape != (len(numbers), task.actions):
@@ -159,6 +183,9 @@ class Simulations:
         infos = {name: np.where(healthy, values, np.zeros_like(values)) for name, values in infos.items()}
         infos["diverged"] = ~healthy
         return np.where(healthy, rewards, DIVERGED), terminated | ~healthy, truncated, infos
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_renderer": None, "_shown": None}
 
     def render(self, row: int) -> npt.NDArray[np.uint8]:
         """An image of one simulation, by EGL."""

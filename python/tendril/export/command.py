@@ -65,10 +65,10 @@ def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
     if kind in SINGLE:
         ending, write = SINGLE[kind]
         for name, file in files:
-            with Recording(file) as recording:
+            with Recording(file) as recording, recording.reading():
                 write(recording, out / (name + ending) if folder else out, choice)
         return f"{out}: {len(files)} recordings" if folder else str(out)
-    with Recording(files[0][1]) as recording:
+    with Recording(files[0][1]) as recording, recording.reading():
         title = recording.texts.get("experiment_name") or files[0][0]
         left_out = unknown_sensors(recording) if "sensordata" in choice.observation else []
     choice = replace(choice, left_out=frozenset(left_out))
@@ -76,7 +76,9 @@ def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
     def episodes() -> Iterator[Steps]:
         for name, file in files:
             with Recording(file) as recording:
-                yield steps_of(name, recording, choice)
+                with recording.reading():
+                    steps = steps_of(name, recording, choice)
+                yield steps
 
     said = f"{out}: {JOINT[kind](episodes(), out, title)}"
     return f"{said}; left out, as they have no value: {', '.join(left_out)}" if left_out else said

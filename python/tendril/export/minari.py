@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import whole
+from tendril.export.files import in_child, whole
 from tendril.export.steps import Steps
 
 Array = npt.NDArray[Any]
@@ -43,26 +45,24 @@ def write_minari(episodes: Iterator[Steps], out: Path, title: str) -> str:
     def space(values: Array) -> Any:
         return Box(-np.inf, np.inf, values.shape[1:], np.float64)
 
-    name = f"tendril/{title}-v0"
-    with whole(out) as part:
-        part.mkdir()
-        before = os.environ.get("MINARI_DATASETS_PATH")
+    name = f"tendril/{re.sub('[^A-Za-z0-9_-]+', '_', title) or 'recording'}-v0"
+
+    def create() -> None:
         os.environ["MINARI_DATASETS_PATH"] = str(part)
-        try:
-            minari.create_dataset_from_buffers(
-                name,
-                buffers,
-                action_space=space(first.actions),
-                algorithm_name="tendril",
-                author="tendril",
-                author_email="none",
-                code_permalink="none",
-                description=command_line,
-                observation_space=Dict({part_: space(values) for part_, values in first.observations.items()}),
-            )
-        finally:
-            if before is None:
-                del os.environ["MINARI_DATASETS_PATH"]
-            else:
-                os.environ["MINARI_DATASETS_PATH"] = before
+        warnings.simplefilter("ignore")  # that there is no environment
+        minari.create_dataset_from_buffers(
+            name,
+            buffers,
+            action_space=space(first.actions),
+            algorithm_name="tendril",
+            author="tendril",
+            author_email="none",
+            code_permalink="none",
+            description=command_line,
+            observation_space=Dict({part_: space(values) for part_, values in first.observations.items()}),
+        )
+
+    with whole(out.absolute()) as part:  # minari takes a relative folder for one of its own
+        part.mkdir()
+        in_child(create)
     return f"MINARI_DATASETS_PATH={out} reads it as {name}"

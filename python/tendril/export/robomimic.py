@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import whole
+from tendril.export.files import whole_hdf5
 from tendril.export.steps import Steps
 
 Array = npt.NDArray[Any]
 
 
 def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
-    import h5py
-
-    total = 0
-    with whole(out) as part, h5py.File(part, "w") as file:
+    """Actions are scaled from the ranges of the actuators to [-1, 1], which robomimic takes them for; the ranges are
+    the attributes `action_low` and `action_high` of `data`."""
+    total, largest = 0, 0.0
+    with whole_hdf5(out) as (file, check):
         data = file.create_group("data")
         for number, steps in enumerate(episodes):
-            demo, n = data.create_group(f"demo_{number}"), len(steps.actions)
+            actions, low, high = steps.scaled_actions()
+            largest = max(largest, float(np.abs(actions).max()))
+            demo, n = data.create_group(f"demo_{number}"), len(actions)
             demo.attrs["num_samples"], demo.attrs["model_file"] = n, steps.recording.texts.get("model_xml", "")
             demo.attrs["source"] = steps.name
             ends = np.zeros(n, np.int64)
@@ -32,17 +34,14 @@ def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
             states = np.concatenate(
                 [steps.time[:-1, None], steps.recording.qpos[rows], steps.recording.qvel[rows]], axis=1
             )
-            for name, values in (
-                ("actions", steps.actions),
-                ("rewards", steps.rewards),
-                ("dones", ends),
-                ("states", states),
-            ):
+            for name, values in (("actions", actions), ("rewards", steps.rewards), ("dones", ends), ("states", states)):
                 demo.create_dataset(name, data=values, compression="gzip")
             for name, values in steps.observations.items():
                 demo.create_dataset(f"obs/{name}", data=values[:-1], compression="gzip")
                 demo.create_dataset(f"next_obs/{name}", data=values[1:], compression="gzip")
             total += n
+            check()
+            data.attrs["action_low"], data.attrs["action_high"] = low, high
             data.attrs["env_args"] = json.dumps(
                 {
                     "env_name": title,
@@ -52,4 +51,5 @@ def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
                 }
             )
         data.attrs["total"] = total
-    return f"{total} steps"
+    beyond = f"; notice: actions are up to {largest:.3g}, robomimic takes them to be in [-1, 1]" if largest > 1 else ""
+    return f"{total} steps{beyond}"

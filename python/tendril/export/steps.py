@@ -48,6 +48,20 @@ class Steps:
     recording: Recording
     choice: Choice
 
+    def scaled_actions(self) -> tuple[Array, Array, Array]:
+        """Actions from the limits of the actuators to [-1, 1], and the limits; what has none stays as it is, with the
+        limits -1 and 1: an actuator without, and what controllers report."""
+        actions = self.actions.astype(float)
+        low, high = -np.ones(actions.shape[1]), np.ones(actions.shape[1])
+        if self.choice.action == "ctrl":
+            model = self.recording.load_model(unknown_do_nothing=True)
+            for i in np.flatnonzero(model.actuator_ctrllimited):
+                if model.actuator_ctrlnum[i] == 1:
+                    k = model.actuator_ctrladr[i]
+                    low[k], high[k] = model.actuator_ctrlrange[i]
+                    actions[:, k] = np.clip(2.0 * (actions[:, k] - low[k]) / (high[k] - low[k]) - 1.0, -1.0, 1.0)
+        return actions, low, high
+
     @property
     def states(self) -> Array:
         """(n + 1, d): the observations side by side."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
+from tendril._reading import read_text
 
 Array = npt.NDArray[np.float64]
 UNITS = {"m": 1.0, "mm": 1e-3, "N": 1.0, "Nm": 1.0, "rad": 1.0, "deg": math.pi / 180, "s": 1.0, "ms": 1e-3}
 AXES = ("x", "y", "z")
 LOADS = ("force", "moment")  #: at the tip; after the name of a point and `_`, at that point
 ROWS_NAMED = {"weight": 1.0, "held_out": 0.0}  #: columns of every kind of file, and their values where there is none
+MOST_TABLE = 1 << 26  #: bytes of a file
 THOUSAND_LOW, THOUSAND_HIGH = 20.0, 0.02  #: sizes that make no sense in the unit that is stated
 
 
@@ -80,13 +83,17 @@ class Data:
         return np.asarray(~np.isnan(self.measured[..., 0]))
 
 
+def _read_rows(file: Path) -> list[list[str]]:
+    """The cells of a CSV file."""
+    try:
+        return list(csv.reader(io.StringIO(read_text(file, MOST_TABLE).removeprefix("\ufeff"), newline="")))
+    except csv.Error as error:
+        raise refuse(file, f"must be a table: {error}") from None
+
+
 def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
     """Columns by their names without unit, the numbers in SI units (NaN: empty), and the lines of the rows."""
-    try:
-        with open(file, newline="", encoding="utf-8-sig") as opened:
-            rows = [(i + 1, row) for i, row in enumerate(csv.reader(opened)) if row and not row[0].startswith("#")]
-    except UnicodeDecodeError:
-        raise refuse(file, "must be a table, text in UTF-8") from None
+    rows = [(i + 1, row) for i, row in enumerate(_read_rows(file)) if row and not row[0].startswith("#")]
     if len(rows) < 2:
         raise refuse(file, "has no rows: must have a line of names and rows of numbers")
     names: dict[str, int] = {}
@@ -119,15 +126,10 @@ def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
 
 
 def read_markers(file: Path) -> dict[str, Marker]:
-    with open(file, newline="", encoding="utf-8-sig") as opened:
-        header = next(csv.reader(opened), [])
+    header, *cells = _read_rows(file) or [[]]
     if not header or header[0] != "point":
         raise refuse(file, "the first column must be point, the others arc, x, y, z")
-    try:
-        with open(file, newline="", encoding="utf-8-sig") as opened:
-            rows = list(csv.DictReader(opened))
-    except UnicodeDecodeError:
-        raise refuse(file, "must be a table, text in UTF-8") from None
+    rows = [dict(zip(header, row, strict=False)) for row in cells if row]
     markers = {}
     for line, row in enumerate(rows, 2):
         numbers = {}

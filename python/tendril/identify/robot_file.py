@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._program import OWN_LIBRARY, find_library
+from tendril._reading import parse_toml, read_text
 from tendril._toml import toml
 from tendril.identify.data import nearest, refuse
 
@@ -23,6 +24,7 @@ UNIDENTIFIABLE = {
     "poses": ("links", "feed", "friction"),
     "samples": ("links", "feed"),
 }  #: keys that such data do not tell
+MOST_ROBOT = 1 << 17  #: bytes of a robot file; tomlkit is slow
 RATIO, SHIFT = 10.0, 0.5  #: default bounds: a tenth to ten times the value; of angles, rad
 
 
@@ -66,10 +68,10 @@ class RobotFile:
         from tomlkit.exceptions import TOMLKitError
 
         self.file = file
+        text = read_text(file, MOST_ROBOT)
+        parse_toml(text, file)
         try:
-            self.document = tomlkit.parse(file.read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise refuse(file, "must be a robot file, text in UTF-8") from None
+            self.document = tomlkit.parse(text)
         except TOMLKitError as error:
             raise refuse(file, f"must be TOML: {error}") from None
         self.tables: dict[str, Any] = self.document.unwrap()

@@ -44,7 +44,7 @@ def main(words: Sequence[str]) -> int:
     if out.suffix != ".html":
         raise ModelError(f'{out}: extension: "{out.suffix}": must be .html')
     refuse_inputs(out, options.file)
-    with RecordedRun(options.file) as recording:
+    with RecordedRun(options.file) as recording, recording.reading():
         text = page(recording, fps, number("--from", options.start), number("--to", options.end))
     write(out, text)
     if not options.quiet:

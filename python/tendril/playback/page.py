@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError
+from tendril._errors import ModelError, RecordingError
 from tendril._files import write_atomically
 from tendril._recorded import RecordedRun
+from tendril._terminal import visible
 from tendril.playback.blob import Blob, quantized, rounded
 from tendril.playback.scene import RecordedScene
 
@@ -36,6 +37,8 @@ def _frame_rows(recording: RecordedRun, fps: float, start: float | None, end: fl
             raise ModelError(f"{name}: {value:g}: must be in [{first:g}, {last:g}] s")
     if begin > stop or (begin == stop and first < last):
         raise ModelError(f"--from: {begin:g}: must be before --to, {stop:g} s")
+    if (stop - begin) * fps > 100 * len(time) + 1e6:
+        raise RecordingError(f"{recording.file}: time: has gaps that no run leaves: choose --from, --to or --fps")
     moments = np.append(np.arange(begin, stop - 0.01 / fps, 1.0 / fps), stop)
     after = np.clip(np.searchsorted(time, moments), 1, max(1, len(time) - 1))
     if len(time) == 1:
@@ -96,7 +99,7 @@ def _html(title: str, subtitle: str, data: str) -> str:
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}"
     parts = {
         "policy": policy,
-        "title": html.escape(title),
+        "title": html.escape(visible(title)),
         "subtitle": html.escape(subtitle),
         "style": style,
         "script": script,

@@ -8,7 +8,6 @@ the start and at every waypoint: cut at y = 0 if it is planar, else in three vie
 """
 
 import argparse
-import json
 import math
 import pathlib
 import sys
@@ -25,6 +24,7 @@ except ImportError as error:
     sys.exit(f"{error.name} is missing: install it with scripts/setup or pip install matplotlib")
 
 from tendril._files import atomic_file
+from tendril._reading import parse_json
 from tendril.report import STYLE
 
 MAP = {
@@ -569,8 +569,11 @@ def main():
     options = parser.parse_args()
     matplotlib.style.use(STYLE)
     matplotlib.rcParams.update(MAP)
-    plan = json.load(sys.stdin)
-    figure = draw_contact_plan(plan, options.refused) if "solutions" in plan else draw_path_plan(plan)
+    try:
+        plan = parse_json(sys.stdin.read(), "stdin")
+        figure = draw_contact_plan(plan, options.refused) if "solutions" in plan else draw_path_plan(plan)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # ModelError is a ValueError
+        sys.exit(f"drawing: stdin: must be a plan of tendril plan FILE --json: {type(error).__name__}: {error}")
     for kind in ("svg", "png"):
         if file := getattr(options, kind):
             save(figure, file, kind)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tendril._terminal import visible
+
 PREFIXED = ("m", "s", "rad", "N", "m/s")  # units that small values have with a prefix
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1c1c1c; --weak: #6b6b6b; --line: #d5d5d5; --good: #00695c;
@@ -79,7 +81,7 @@ def count(number: int, noun: str) -> str:
 
 
 def escape(text: object) -> str:
-    return html_text.escape(str(text))
+    return html_text.escape(visible(str(text)))
 
 
 def interval(ends: Sequence[float | None] | None, factor: float = 1.0) -> str:

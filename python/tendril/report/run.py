@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import base64
 import datetime
-import json
 import math
 import re
 import sys
@@ -18,13 +17,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tendril._errors import ModelError
 from tendril._files import write_atomically
+from tendril._terminal import visible_streams
 from tendril.recording import Recording
 from tendril.report.page import escape, in_details, page, quantity
 from tendril.report.run_plots import Plot, RunPlots
+from tendril.report.summary import Summary, read_summary
 
 MAX_VIDEO = 1_000_000  # bytes embedded in the page; a larger video is linked
-Summary = dict[str, Any]
 
 STYLE = """
 header { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap } h1 { margin: 0; overflow-wrap: anywhere }
@@ -180,7 +181,7 @@ def pictures_section(folder: Path) -> str:
     figures = []
     for path in sorted(folder.glob("snapshot_*.png")):
         time = re.search(r"_(-?\d+(?:\.\d+)?)s\.png$", path.name)
-        caption = f"t = {float(time.group(1)):.2f} s" if time else escape(path.stem)
+        caption = escape(f"t = {float(time.group(1)):.2f} s" if time else path.stem)
         figures.append(
             f'<figure><img alt="the scene, {caption}" src="{data_uri(path, "image/png")}">'
             f"<figcaption>{caption}</figcaption></figure>"
@@ -316,15 +317,15 @@ class Failure(Exception):
         self.code = code
 
 
-def read_summary(folder: Path) -> Summary:
+def summary_of(folder: Path) -> Summary:
+    """The summary of a folder; empty without one."""
     if not folder.is_dir():
         raise Failure(f"{folder}: must be a folder", 2)
     file = folder / "summary.json"
     try:
-        summary: Summary = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    except (OSError, ValueError) as error:
-        raise Failure(f"{file}: {error}") from None
-    return summary
+        return read_summary(file) if file.exists() else {}
+    except ModelError as error:
+        raise Failure(str(error), 2) from None
 
 
 def read_recording(folder: Path, summary: Summary) -> tuple[Recording | None, list[Plot], list[str]]:
@@ -334,8 +335,10 @@ def read_recording(folder: Path, summary: Summary) -> tuple[Recording | None, li
     problems: list[str] = []
     try:
         recording = Recording(folder / "rollout.h5")
+        with recording.reading():
+            run_rows(summary, recording)  # what the page says of it
+            plots = RunPlots(recording, summary).all() if recording.rows else []
         if recording.rows:
-            plots = RunPlots(recording, summary).all()
             problems += filter(None, [write_playback(recording, folder)])
         if not recording.has_tables:
             problems.append(
@@ -344,14 +347,15 @@ def read_recording(folder: Path, summary: Summary) -> tuple[Recording | None, li
             )
     except ImportError as error:
         raise Failure(f"Python module {error.name or error} is missing: pip install numpy h5py") from None
-    except (OSError, LookupError, TypeError, ValueError) as error:
+    except (OSError, ValueError) as error:  # RecordingError, ModelError
+        recording = None
         problems.append(f"rollout.h5 could not be read: {error}")
     return recording, plots, problems
 
 
 def write_report(folder: Path) -> None:
     """Throws Failure."""
-    summary = read_summary(folder)
+    summary = summary_of(folder)
     if (folder / "rollout.h5").is_file():
         recording, plots, problems = read_recording(folder, summary)
     elif not summary:
@@ -373,9 +377,10 @@ def main(words: Sequence[str] | None = None) -> int:
         epilog="example: python -m tendril.report out/tube_insertion",
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder of one run's results")
-    try:
-        write_report(parser.parse_args(words).folder)
-    except Failure as failure:
-        print(failure, file=sys.stderr)
-        return failure.code
+    with visible_streams():
+        try:
+            write_report(parser.parse_args(words).folder)
+        except Failure as failure:
+            print(failure, file=sys.stderr)
+            return failure.code
     return 0

@@ -6,10 +6,13 @@ success_TABLE.png   measured and published success of each row (the other tables
 """
 
 import argparse
-import json
 import pathlib
+import re
 import sys
 
+from tendril._errors import ModelError
+from tendril._reading import TEXT, Kind, ListOf, Table, read_json, require
+from tendril._terminal import visible_streams
 from tendril.report import STYLE
 
 PUBLISHED = "#1f2933"
@@ -153,7 +156,37 @@ def draw_success(plt, table, folder):
     plt.close(figure)
 
 
+_TABLES = Table(
+    {
+        "tables": ListOf(
+            Table(
+                {
+                    "name": Kind("a name", lambda value: re.fullmatch(r"[\w.-]+", str(value)) is not None),
+                    "title": TEXT,
+                    "rows": ListOf(Table({"row": TEXT, "method": TEXT, "group": TEXT, "column": TEXT})),
+                }
+            )
+        )
+    }
+)
+
+
+def draw(plt, tables, folder):
+    for table in tables:
+        if any("map" in row for row in table["rows"]):
+            draw_coverage(plt, table, folder)
+        elif any(row["column"] for row in table["rows"]):
+            draw_matrix(plt, table, folder)
+        else:
+            draw_success(plt, table, folder)
+
+
 def main(arguments=None):
+    with visible_streams():
+        return run(arguments)
+
+
+def run(arguments):
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -161,11 +194,13 @@ def main(arguments=None):
     )
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder of tables.json")
     folder = parser.parse_args(arguments).folder
+    file = folder / "tables.json"
     try:
-        tables = json.loads((folder / "tables.json").read_text(encoding="utf-8"))["tables"]
-    except (OSError, ValueError, KeyError) as error:
-        print(f"tables: {folder / 'tables.json'}: {error}", file=sys.stderr)
-        return 4
+        content = read_json(file)
+        require(content, _TABLES, f"{file}: tables")
+    except ModelError as error:
+        print(f"tables: {error}", file=sys.stderr)
+        return 2
     try:
         import matplotlib
 
@@ -176,13 +211,11 @@ def main(arguments=None):
     except ImportError as error:
         print(f"tables: Python module {error.name or error} is missing: pip install matplotlib", file=sys.stderr)
         return 4
-    for table in tables:
-        if any("map" in row for row in table["rows"]):
-            draw_coverage(plt, table, folder)
-        elif any(row["column"] for row in table["rows"]):
-            draw_matrix(plt, table, folder)
-        else:
-            draw_success(plt, table, folder)
+    try:
+        draw(plt, content["tables"], folder)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        print(f"tables: {file}: must be that of tendril tables: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tendril._program import find_program
-from tendril._toml import toml
+from tendril._toml import plain_value, toml
 from tendril.sweep.dataset import Dataset
 from tendril.sweep.driver import Options
 from tendril.sweep.engine import run_sweep
@@ -27,7 +27,7 @@ class Sweep:
         self,
         source: str | os.PathLike[str] | Mapping[str, Any],
         *,
-        seeds: int | None = None,
+        seeds: int | Sequence[int] | None = None,
         settings: Mapping[str, Any] | None = None,
         program: str | None = None,
     ) -> None:
@@ -38,8 +38,8 @@ class Sweep:
         """
         self.program = program or find_program()
         texts = tuple(f"{key}={toml(value)}" for key, value in (settings or {}).items())
-        where = source if isinstance(source, Mapping) else Path(source)
-        self.plan = make_plan(where, self.program, CommandLineOverrides(seeds, texts))
+        where = plain_value(source) if isinstance(source, Mapping) else Path(source)
+        self.plan = make_plan(where, self.program, CommandLineOverrides(plain_value(seeds), texts))
 
     def run(
         self,

@@ -16,7 +16,8 @@ from typing import IO
 from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, Parser, make_parser
 from tendril._errors import ModelError
 from tendril._program import find_program
-from tendril._toml import read_toml
+from tendril._reading import read_toml
+from tendril._terminal import visible
 from tendril.sweep import report as sweep_report
 from tendril.sweep.dataset import Dataset, merge
 from tendril.sweep.driver import Options
@@ -112,10 +113,10 @@ def _notes(data: Dataset | Scorecard) -> None:
 class Progress:
     """One line on a terminal, nothing elsewhere."""
 
-    def __init__(self, stream: IO[str] = sys.stderr, name: str = "") -> None:
-        self._stream = stream
-        self._name = f"{name}: " if name else ""
-        self._shown = stream.isatty()
+    def __init__(self, stream: IO[str] | None = None, name: str = "") -> None:
+        self._stream: IO[str] = stream or sys.__stderr__ or sys.stderr  # as it is: the line is cleared with an escape
+        self._name = visible(f"{name}: " if name else "")
+        self._shown = self._stream.isatty()
         self._begin = time.monotonic()
         self._first: int | None = None
         self._last = 0.0

@@ -16,8 +16,8 @@ from pathlib import Path
 from tendril._errors import ModelError
 from tendril._files import write_atomically
 from tendril.sweep.inputs import copy_inputs
-from tendril.sweep.plan import SweepPlan
-from tendril.sweep.runs import DamagedPlan, read_plan
+from tendril.sweep.plan import DamagedPlan, SweepPlan
+from tendril.sweep.runs import read_plan
 
 _FOLDERS = frozenset(("files", "journal", "runs"))
 _OWN = _FOLDERS | {"lock"}  # what a sweep makes before its plan

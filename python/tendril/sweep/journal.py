@@ -11,11 +11,32 @@ import socket
 import time
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tendril._reading import ANYTHING, FLAG, NUMBER_OR_NULL, TEXT, DictOf, ListOf, Table, one_of, parse_json, require
+
 Record = dict[str, Any]
 OUTCOMES = ("done", "diverged", "timeout", "crashed")
+_LONGEST = 1 << 20  # bytes of a line
+_CHECK = Table(
+    {"name": TEXT, "metric": TEXT, "value": NUMBER_OR_NULL, "unit": TEXT, "holds": FLAG},
+    {"min": NUMBER_OR_NULL, "max": NUMBER_OR_NULL},
+)
+_RECORD = Table(
+    {
+        "id": TEXT,
+        "outcome": one_of(*OUTCOMES),
+        "verdict": one_of(None, "pass", "fail", "none"),
+        "checks": ListOf(_CHECK),
+        "failures": ListOf(TEXT),
+        "metrics": DictOf(NUMBER_OR_NULL),
+        "drawn": DictOf(ANYTHING),
+        "machine": TEXT,
+        "error": TEXT,
+    }
+)
 
 
 def encode(record: Record) -> bytes:
@@ -29,37 +50,11 @@ def decode(line: bytes) -> Record | None:
     try:
         if not line.endswith(b"\n") or int(line[:8], 16) != zlib.crc32(text):
             return None
-        record = json.loads(text.decode())
-    except (ValueError, RecursionError):
+        record: Record = parse_json(text.decode(), "journal")
+        require(record, _RECORD, "journal")
+    except ValueError:  # ModelError is one
         return None
-    return record if _is_record(record) else None
-
-
-def _is_record(record: Any) -> bool:
-    """Tells whether what a line has is of the kinds that a driver writes."""
-
-    def number(value: Any) -> bool:
-        return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-
-    def check(value: Any) -> bool:
-        return (
-            isinstance(value, dict)
-            and isinstance(value.get("name"), str)
-            and isinstance(value.get("metric"), str)
-            and all(number(value.get(key)) for key in ("value", "min", "max"))
-        )
-
-    return (
-        isinstance(record, dict)
-        and isinstance(record.get("id"), str)
-        and record.get("outcome") in OUTCOMES
-        and record.get("verdict", 0) in (None, "pass", "fail", "none")
-        and isinstance(record.get("checks"), list)
-        and all(check(one) for one in record["checks"])
-        and isinstance(record.get("metrics"), dict)
-        and all(number(value) for value in record["metrics"].values())
-        and isinstance(record.get("error", ""), str)
-    )
+    return record
 
 
 def read(folder: Path) -> Iterator[tuple[str, Record | None]]:
@@ -68,7 +63,7 @@ def read(folder: Path) -> Iterator[tuple[str, Record | None]]:
         if not file.is_file():  # a pipe would not end
             continue
         with file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(partial(lines.readline, _LONGEST), b""), 1):
                 yield f"{file}:{number}", decode(line)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import json
 import os
 import selectors
 import shutil
@@ -15,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tendril._errors import ModelError
+from tendril.report.summary import read_summary
 from tendril.sweep import journal
 from tendril.sweep.driver import DISK_FULL, Driver, Finish, Interrupt, Options, has_passed, record_of
 from tendril.sweep.plan import SweepPlan, SweepRun, command_of
@@ -96,8 +97,8 @@ class _Child:
             return "rejected", {}, self.error()
         expected = {0: "done", 1: "done", 3: "diverged"}.get(code)
         try:
-            summary = json.loads((self.scratch / "summary.json").read_text()) if expected else {}
-        except (OSError, ValueError):
+            summary = read_summary(self.scratch / "summary.json") if expected else {}
+        except ModelError:
             summary = {}
         if expected is None or summary.get("outcome") != expected:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tendril._errors import ModelError
+from tendril._reading import NUMBER, NUMBER_OR_NULL, TEXT, DictOf, Kind, ListOf, Table, integer, one_of, require
 from tendril._toml import toml
 
 FORMAT = 2
@@ -131,12 +132,14 @@ class SweepPlan:
 
     @staticmethod
     def from_json(data: Mapping[str, Any], file: Path) -> SweepPlan:
-        """Throws ModelError for a newer format."""
-        given = data["format"]
-        if isinstance(given, int) and given > FORMAT:
+        """Throws ModelError for a newer format, DamagedPlan for what is no plan."""
+        given = data.get("format") if isinstance(data, Mapping) else None
+        if integer(FORMAT + 1).fits(given):
             raise ModelError(f"{file}: format = {given}: must be {FORMAT}: written by a newer tendril")
-        if given != FORMAT:
-            raise ValueError(f"format = {given}")
+        try:
+            _require_plan(data)
+        except ModelError as error:
+            raise DamagedPlan(f"{file}: is damaged: start the sweep again, its runs are kept ({error})") from None
 
         def settings(pairs: list[list[Any]]) -> SettingPairs:
             return tuple((key, value) for key, value in pairs)
@@ -151,11 +154,60 @@ class SweepPlan:
             ),
             "compare": tuple(Comparison(c["metric"], c["better"], c.get("unit", "")) for c in data["compare"]),
             "settings": settings(data["settings"]),
+            "timeout": math.inf if data["timeout"] is None else data["timeout"],
         }
         return SweepPlan(**fields)
 
     def cell_name(self, cell: int) -> str:
         return ", ".join(f"{key} = {toml(value)}" for key, value in self.cells[cell])
+
+
+class DamagedPlan(ModelError):
+    """A `sweep.json` that cannot be read."""
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
+
+
+def _is_choice_of_recordings(value: Any) -> bool:
+    return value in ("none", "failed", "all") if isinstance(value, str) else integer().fits(value)
+
+
+_PAIRS = ListOf(Kind("a key and a value", _is_pair))
+_PLAN = Table(
+    {
+        "format": integer(FORMAT, FORMAT),
+        "name": TEXT,
+        "experiment": TEXT,
+        "seeds": ListOf(integer()),
+        "cells": ListOf(_PAIRS),
+        "variants": ListOf(
+            Table({"name": TEXT, "settings": _PAIRS, "controller": TEXT}, {"python": TEXT, "plugin": TEXT})
+        ),
+        "baseline": TEXT,
+        "compare": ListOf(Table({"metric": TEXT, "better": one_of("lower", "higher")}, {"unit": TEXT})),
+        "record": Kind("none, failed, all or a number of seeds", _is_choice_of_recordings),
+        "timeout": NUMBER_OR_NULL,
+        "retries": integer(0, 100),
+        "settings": _PAIRS,
+        "duration": NUMBER,
+        "versions": Table({"tendril": TEXT, "mujoco": TEXT}, {}),
+        "files": DictOf(Kind("a digest", lambda value: bool(re.fullmatch(r"[0-9a-f]{64}", str(value))))),
+    },
+    {"named": DictOf(ListOf(TEXT))},
+)
+
+
+def _require_plan(data: Any) -> None:
+    """Throws ModelError, without the file, for what is not the content of `sweep.json`."""
+    require(data, _PLAN, "sweep")
+    names = [variant["name"] for variant in data["variants"]]
+    keys = {tuple(key for key, _ in cell) for cell in data["cells"]}
+    if len(keys) != 1 or len({*names}) < len(names) or data["baseline"] not in names:
+        raise ModelError("sweep: cells or variants: are not those of one sweep")
+    if not 1 <= len(data["seeds"]) * len(data["cells"]) * len(names) <= MAX_RUNS:
+        raise ModelError(f"sweep: seeds: must give 1 to {MAX_RUNS} runs")
 
 
 def canonical(data: object) -> str:

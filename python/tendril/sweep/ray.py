@@ -13,7 +13,7 @@ import io
 import os
 import shutil
 import socket
-import sys
+import stat
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -70,7 +70,12 @@ def _pack(plan: SweepPlan) -> _Inputs:
         hashlib.sha256(text.encode()).hexdigest()[:16],
         content.getvalue(),
         replace(
-            plan, experiment=below[str(folder / Path(plan.experiment).name)], variants=variants, seeds=(), cells=()
+            plan,
+            experiment=below[str(folder / Path(plan.experiment).name)],
+            variants=variants,
+            seeds=(),
+            cells=(),
+            stamps={},  # of this machine's files; on a node their digests count
         ),
         below,
     )
@@ -89,16 +94,40 @@ def _moved(settings: SettingPairs, paths: dict[str, str], root: Path) -> Setting
 
 
 def _node_folder(session: str) -> Path:
-    """Returns the folder for inputs and for recordings that are too large to travel: of the sweep's own cluster, or of
-    this user."""
-    if session:
-        return Path(session)
-    folder = Path(tempfile.gettempdir()) / f"tendril-sweep-{os.getuid()}"
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    if folder.stat().st_uid != os.getuid():
-        raise OSError(f"{folder}: belongs to another user")
+    """Returns the folder for inputs and for recordings that are too large to travel: of the sweep's own cluster, or in
+    the cache of this user. Throws OSError for one that others can write."""
+    folder = Path(session) if session else _cache() / "tendril" / "sweeps"
+    if not session:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _require_private(folder)
     return folder
+
+
+def _cache() -> Path:
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return given if given.is_absolute() else Path.home() / ".cache"
+
+
+def _require_private(folder: Path) -> None:
+    """Throws OSError for a link, a folder of another user, or one that others may enter."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise OSError(f"{folder}: must be a folder, and no link to one")
+    if found.st_uid != os.getuid():
+        raise OSError(f"{folder}: belongs to another user: remove it")
+    if found.st_mode & 0o077:
+        raise OSError(f"{folder}: mode = {found.st_mode & 0o777:o}: must be 700, for this user alone")
+
+
+def _require_inputs(folder: Path, plan: SweepPlan) -> None:
+    """Throws OSError unless the folder is private and has the files of the plan and no others; their digests are looked
+    at where they are read."""
+    _require_private(folder)
+    place = (folder / plan.experiment).parent
+    expected = {os.path.normpath(place / name) for name in plan.files}
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not (path.is_dir() or str(path) in expected):
+            raise OSError(f"{path}: is none of the sweep's inputs: remove {folder}")
 
 
 def _unpacked(parent: Path, digest: str, archive: Callable[[], bytes]) -> Path:
@@ -139,7 +168,9 @@ def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
     parent = _node_folder(order["session"])
     shared = ray.get(order["shared"])
     root = _unpacked(parent, shared["digest"], lambda: ray.get(shared["archive"]))
-    plan = SweepPlan.from_json(shared["plan"], root)
+    plan: SweepPlan = shared["plan"]
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # of the runs: the inputs stay as they are
+    _require_inputs(root, plan)
     variant = next(v for v in plan.variants if v.name == order["variant"])
     paths = shared["absolute"]
     own = Variant(
@@ -216,23 +247,19 @@ def _remove_sessions() -> None:
 @contextlib.contextmanager
 def cluster(options: Options) -> Iterator[None]:
     """Connects to the cluster at the address, or has one for the time being; nested ones are the outermost."""
+    if not options.address:
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # elsewhere too Ray then stays on the loopback
     ray = _import()
     if ray.is_initialized():
         yield
         return
-    if sys.dont_write_bytecode:
-        os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # of the workers
     session = ""
     own: dict[str, Any] = {}
     if not options.address:
         _remove_sessions()
         session = tempfile.mkdtemp(prefix=f"tendril-ray-{os.getpid()}-")
         _session.append(Path(session))
-        own = {
-            "num_cpus": options.jobs or len(os.sched_getaffinity(0)),
-            "include_dashboard": False,
-            "_temp_dir": session,
-        }
+        own = _own_cluster(ray, options, Path(session))
     try:
         try:
             ray.init(address=options.address or "local", log_to_driver=False, logging_level="CRITICAL", **own)
@@ -253,6 +280,18 @@ def cluster(options: Options) -> Iterator[None]:
             shutil.rmtree(session, ignore_errors=True)
 
 
+def _own_cluster(ray: Any, options: Options, session: Path) -> dict[str, Any]:
+    """Returns how the sweep's own cluster is started: on this machine's loopback, where nobody else can reach it."""
+    with contextlib.suppress(AttributeError):  # Ray was imported before the environment said so
+        ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
+    return {
+        "num_cpus": options.jobs or len(os.sched_getaffinity(0)),
+        "include_dashboard": False,
+        "_node_ip_address": "127.0.0.1",
+        "_temp_dir": str(session / "ray"),  # which Ray opens to everyone; what is above it is private
+    }
+
+
 class RayDriver(Driver):
     """Keeps twice as many tasks in flight as the cluster has processors; `--jobs` limits them."""
 
@@ -264,7 +303,7 @@ class RayDriver(Driver):
         shared = {
             "digest": inputs.digest,
             "archive": self._ray.put(inputs.archive),
-            "plan": inputs.plan.to_json(),
+            "plan": inputs.plan,
             "absolute": inputs.absolute,
         }
         self._shared = self._ray.put(shared)

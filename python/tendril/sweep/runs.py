@@ -20,14 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
+from tendril._reading import read_json
 from tendril.sweep import journal
-from tendril.sweep.plan import Comparison, SweepPlan, SweepRun
+from tendril.sweep.plan import Comparison, DamagedPlan, SweepPlan, SweepRun
 
 Values = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
 
 #: Metrics that depend on the machine and its load.
 OF_THE_MACHINE = ("real_time_factor", "step_time_mean", "step_time_p999")
+_MOST_PLAN = 1 << 28  # bytes: 1e7 seeds
 RANK = {"done": 0, "diverged": 0, "timeout": 1, "crashed": 2}
 
 
@@ -41,20 +43,17 @@ class JournalEntry:
     numbers: int  # digest of what no machine may change
 
 
-class DamagedPlan(ModelError):
-    """A `sweep.json` that cannot be read."""
-
-
 def read_plan(folder: Path) -> SweepPlan:
+    """Throws ModelError: no plan, one of a newer format; DamagedPlan."""
     file = folder / "sweep.json"
+    if not file.is_file():
+        raise ModelError(f"{folder}: has no sweep.json: must be a folder of tendril sweep")
     try:
-        if not file.is_file():
-            raise ModelError(f"{folder}: has no sweep.json: must be a folder of tendril sweep")
-        return SweepPlan.from_json(json.loads(file.read_text()), file)
-    except ModelError:
-        raise
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        raise DamagedPlan(f"{file}: is damaged: start the sweep again, its runs are kept") from None
+        data = read_json(file, _MOST_PLAN)
+    except ModelError as error:
+        reason = str(error).removeprefix(f"{file}: ")
+        raise DamagedPlan(f"{file}: is damaged: start the sweep again, its runs are kept ({reason})") from None
+    return SweepPlan.from_json(data, file)
 
 
 def numbers_of(record: journal.Record) -> int:

@@ -7,6 +7,7 @@ scorecard reads what these found.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ import numpy as np
 from tendril import statistics as st
 from tendril._errors import ModelError
 from tendril._files import plain, write_atomically
+from tendril._reading import TEXT, DictOf, Kind, ListOf, Table, integer, read_json, require
 from tendril.report import page, plots
 from tendril.sweep import report as sweep_report
 from tendril.sweep.dataset import Dataset, merge
@@ -29,6 +31,8 @@ from tendril.sweep.plan import SweepPlan
 
 FORMAT = 1
 _FILE = "suite.json"
+_NAME = Kind("a name of a folder", lambda value: re.fullmatch(r"[^./][^/]*", str(value)) is not None)
+_SUITE = Table({"name": TEXT, "experiments": ListOf(_NAME), "refused": DictOf(TEXT)})
 
 
 def is_suite_folder(folder: Path) -> bool:
@@ -45,15 +49,18 @@ def _open(folder: Path, name: str) -> None:
 
 
 def _read(folder: Path) -> dict[str, Any]:
+    file = folder / _FILE
     try:
-        data = json.loads((folder / _FILE).read_text())
-    except ValueError:
-        raise ModelError(f"{folder / _FILE}: is damaged: start the suite again, its runs are kept") from None
-    if data.get("format") != FORMAT:
-        raise ModelError(
-            f"{folder / _FILE}: format = {data.get('format')}: must be {FORMAT}: written by a newer tendril"
-        )
-    return dict(data)
+        data: dict[str, Any] = read_json(file)
+        require(data, Table({"format": integer()}), "suite")
+        if data["format"] == FORMAT:
+            require(data, _SUITE, "suite")
+    except ModelError as error:
+        reason = str(error).removeprefix(f"{file}: ")
+        raise ModelError(f"{file}: is damaged: start the suite again, its runs are kept ({reason})") from None
+    if data["format"] != FORMAT:
+        raise ModelError(f"{file}: format = {data['format']}: must be {FORMAT}: written by a newer tendril")
+    return data
 
 
 def _write(folder: Path, name: str, experiments: Sequence[str], refused: dict[str, str]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import subprocess
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tendril._errors import ModelError
-from tendril._toml import read_toml, toml
+from tendril._reading import is_number, parse_toml, read_toml
+from tendril._toml import toml
 from tendril.sweep.inputs import find_files
 from tendril.sweep.plan import MAX_RUNS, Comparison, SettingPairs, SweepPlan, Variant, canonical, read_versions
 
@@ -30,8 +31,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
         raise ModelError(f"--set: {text}: must be key=value, for example option.timestep=0.002")
     _check_key("--set", key)
     try:
-        return key, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return key, parse_toml(f"value = {value}", "--set")["value"]
+    except ModelError:
         if re.search(r"[\"'\[\]{}=#,\s]", value):
             raise ModelError(f"--set: {key}: {value}: must be a TOML value or a bare word") from None
         return key, value
@@ -126,6 +127,8 @@ def _cells(table: SweepTable) -> tuple[SettingPairs, ...]:
             raise ModelError(f"{table.where}: grid: {key} = {toml(values)}: must be a list with at least one value")
         if len({*map(canonical, values)}) < len(values):
             raise ModelError(f"{table.where}: grid: {key} = {toml(values)}: a value is given twice")
+    if math.prod(len(values) for _, values in axes) > MAX_RUNS:
+        raise ModelError(f"{table.where}: grid: must have at most {MAX_RUNS} cells")
     keys = [key for key, _ in axes]
     return tuple(tuple(zip(keys, values, strict=True)) for values in itertools.product(*(v for _, v in axes)))
 
@@ -134,7 +137,7 @@ def _cells(table: SweepTable) -> tuple[SettingPairs, ...]:
 class CommandLineOverrides:
     """Values that a command line gives instead of the file."""
 
-    seeds: int | None = None
+    seeds: int | Sequence[int] | None = None
     settings: tuple[str, ...] = ()  # of `--set`
     python: str = ""  # of the variants that name none
     plugin: str = ""
@@ -290,7 +293,14 @@ def is_suite(file: Path) -> bool:
 
 def suite_name(files: Sequence[Path]) -> str:
     name = _read_document(files[0]).get("sweep", {}).get("name", files[0].stem) if len(files) == 1 else "comparison"
+    _require_name(f"{files[0]}: sweep", str(name))
     return str(name)
+
+
+def _require_name(where: str, name: str) -> None:
+    """Refuses the name of a sweep, which becomes that of a folder, if it would be another folder."""
+    if "/" in name or "\0" in name or name[:1] in ("", "."):
+        raise ModelError(f"{where}: name = {toml(name)}: must neither contain '/' nor begin with '.'")
 
 
 def _suite(file: Path, program: str, given: CommandLineOverrides) -> Iterator[SweepPlan]:
@@ -340,7 +350,8 @@ def _plan(
 ) -> SweepPlan:
     """@param folder  that of the file with the table"""
     where = table.where
-    data = table.data if given.seeds is None else {**table.data, "seeds": given.seeds}
+    seeds = list(given.seeds) if isinstance(given.seeds, Sequence) else given.seeds
+    data = table.data if seeds is None else {**table.data, "seeds": seeds}
     table = SweepTable(where, data, _KEYS)
     if not content.keys() & {"scene", "family"}:
         raise ModelError(f"{experiment}: scene: is missing: must be an experiment file")
@@ -355,8 +366,10 @@ def _plan(
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= 1e6:
         raise table.refuse("timeout", "must be a time in (0, 1e6] s")
     name = table.text("name", str(content.get("name", experiment.stem)) if "name" not in data else "")
-    if "/" in name or name.startswith("."):
-        raise table.refuse("name", "must neither contain '/' nor begin with '.'")
+    _require_name(where, name)
+    duration = content.get("duration", 10.0)
+    if not is_number(duration):
+        raise ModelError(f"{experiment}: duration = {toml(duration)}: must be a time in (0, 1e6] s")
     compare = _compare(table) or (
         _family_checks(experiment, content, program) if "family" in content else _checks(content)
     )
@@ -372,7 +385,7 @@ def _plan(
         timeout=float(timeout),
         retries=table.integer("retries", 2, 0, 100),
         settings=tuple(map(parse_setting, given.settings)),
-        duration=float(content.get("duration", 10.0)),
+        duration=float(duration),
         versions=read_versions(program),
         files={},
         named={},

@@ -1,0 +1,67 @@
+// The program of the Python package. It loads libtendril_program.so, and with it the engine, which
+// another package may have replaced: then it says in one line which engine is there and what mends
+// it, where a program that is linked to it would not start.
+
+#include <dlfcn.h>
+#include <mujoco/mujoco.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "apps/tendril/program.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kExitInputOutput = 4;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000000) + "." + std::to_string(version / 1000 % 1000) + "." +
+         std::to_string(version % 1000);
+}
+
+/// The version in the name of an engine's library in the folder, the one that is wanted if it is
+/// there; empty if there is none.
+std::string version_in(const fs::path& folder, const std::string& wanted) {
+  const std::string prefix = "libmujoco.so.";
+  std::string found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    found = name.substr(prefix.size());
+    if (found == wanted) break;
+  }
+  return found;
+}
+
+/// Says why the library of the program does not load.
+int fail(const fs::path& folder, const char* reason) {
+  const std::string wanted = version_text(mjVERSION_HEADER);
+  const std::string found = version_in(folder / "../../mujoco", wanted);
+  if (found == wanted) {
+    std::fprintf(stderr, "tendril: %s\n", reason);
+  } else {
+    std::fprintf(stderr, "tendril: %s is installed, must be %s: pip install mujoco-core==%s\n",
+                 found.empty() ? "no MuJoCo" : ("MuJoCo " + found).c_str(), wanted.c_str(),
+                 wanted.c_str());
+  }
+  return kExitInputOutput;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  // By its name: where it is, the run path of this program says.
+  void* const library = dlopen("libtendril_program.so", RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) return fail(folder, dlerror());
+  const auto run = reinterpret_cast<decltype(&tendril_main)>(dlsym(library, "tendril_main"));
+  if (run == nullptr) return fail(folder, dlerror());
+  return run(argc, argv, 0);
+}
