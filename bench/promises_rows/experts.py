@@ -27,7 +27,10 @@ ROCK = '<geom type="mesh" mesh="rock" pos="0.15 0.1 0.1"/>'
 AVOIDING = '[controller]\nplugin = "tendril.reach"\ntarget = "target"\navoidance = true\n'
 
 
-def mesh_row(key, what, bodies=ROCK, before="", robot=None, assets=MESH, checks=check("tip_error_end", max=1)):
+ARRIVES = check("tip_error_end", max=1)
+
+
+def mesh_row(key, what, bodies=ROCK, before="", robot=None, assets=MESH, checks=ARRIVES):
     @row(f"X-mesh-{key}", 9, f"avoidance with a colliding mesh in the scene works: {what}")
     def show(place):
         place.put("rover.toml", ROVER)
