@@ -845,9 +845,7 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
         self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
 
     def test_what_cannot_be_planned_is_refused_in_one_line(self):
-        two = '<geom type="ellipsoid" name="egg" size="0.1 0.2 0.1" pos="0.5 0 0.2"/>'
         for scene, arguments, told in (
-            (dict(geoms=two), (), "obstacles: geom egg: an ellipsoid: cannot be an obstacle"),
             (dict(), ("--target", "nothing"), "--target: nothing: must be a body or a site of the scene"),
             (dict(), ("--robot", "b_"), '--robot: b_: must be one of "a_"'),
             (dict(), ("--margin", "-1"), "--margin: -1: must be a distance in [0, 1000] m"),

@@ -104,13 +104,20 @@ class Verdict(unittest.TestCase):
     def test_a_new_run_replaces_all_results_of_an_earlier_one(self):
         self.write(settings='target = "near"\n')
         self.assertEqual(self.run_program("--seed", "1").returncode, 0)
-        (self.folder / "out/video.mp4").write_text("of another run")
-        (self.folder / "out/report.html").write_text("of another run")
+        self.assertTrue((self.folder / "out/rollout.h5").exists())
         (self.folder / "out/notes.txt").write_text("mine")
         (self.folder / "out/snapshot_of_mine.png").write_text("mine")
         self.assertEqual(self.run_program("--seed", "2", "--no-record").returncode, 0)
         kept = {"notes.txt", "snapshot_of_mine.png", ".tendril-results"}
         self.assertEqual({p.name for p in (self.folder / "out").iterdir()}, kept | {"summary.json"})
+        # A result that is no longer as the run wrote it, and one that no run wrote, are the user's.
+        for name in ("summary.json", "video.mp4"):
+            (self.folder / "out" / name).write_text("mine")
+            done = self.run_program("--no-record")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"{name}: is not what an earlier run has written", done.stderr)
+            self.assertEqual((self.folder / "out" / name).read_text(), "mine")
+            (self.folder / "out" / name).unlink()
 
     def test_files_of_others_are_not_replaced(self):
         self.write(settings='target = "near"\n')
@@ -120,8 +127,8 @@ class Verdict(unittest.TestCase):
             (folder / name).write_text("mine")
             command = [PROGRAM, "run", "e.toml", "--out", folder.name, "--no-report"]
             done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120)
-            self.assertEqual(done.returncode, 4)
-            self.assertIn(f"{name}: is no result of an earlier run", done.stderr)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"{name}: is not what an earlier run has written", done.stderr)
             self.assertEqual((folder / name).read_text(), "mine")
             self.assertEqual([p.name for p in folder.iterdir()], [name])
 
