@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -71,18 +70,6 @@ std::vector<const CLI::Option*> given_options(const CLI::App& command) {
     for (const CLI::Option* option : app->get_options())
       if (option->count() > 0) given.push_back(option);
   return given;
-}
-
-/// The output files that are there before the command runs, for a notice; none with --quiet.
-std::vector<std::string> replaced_files(const CLI::App& command) {
-  std::vector<std::string> files;
-  for (const CLI::Option* option : given_options(command)) {
-    if (option->get_name() == "--quiet") return {};
-    std::error_code ignored;
-    if (outputs().contains(option) && fs::is_regular_file(option->results().back(), ignored))
-      files.push_back(option->results().back());
-  }
-  return files;
 }
 
 /// Refuses an output that is this input, lies in it, or is a file that it names.
@@ -195,10 +182,7 @@ void Command::footer(const std::string& text) const { app_->footer(text); }
 void Command::action(std::function<int()> run) const {
   app_->callback([run = std::move(run), app = app_, code = exit_code_] {
     refuse_inputs_as_outputs(*app);
-    const std::vector<std::string> replaced = replaced_files(*app);
     *code = run();
-    for (const std::string& file : replaced)
-      if (*code == 0) std::cerr << "tendril: notice: " << file << ": an earlier file is replaced\n";
   });
 }
 
