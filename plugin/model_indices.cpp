@@ -75,7 +75,7 @@ constexpr IndexRule kIndices[] = {
     {"M_colind", 0, &mjModel::nv},
     {"mapM2M", 0, &mjModel::nM},
     {"D_colind", 0, &mjModel::nv},
-    {"mapM2D", 0, &mjModel::nC},
+    {"mapM2D", -1, &mjModel::nC},
     {"mapD2M", 0, &mjModel::nD},
     {"name_bodyadr", 0, &mjModel::nnames},
     {"name_jntadr", 0, &mjModel::nnames},
