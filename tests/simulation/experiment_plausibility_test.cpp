@@ -124,8 +124,6 @@ TEST_CASE("plausibility: a number of an experiment in another unit is named with
       {"angle in degrees", "[[check]]\nmetric = \"angle_error_end\"\nmax = 3\n", "max = 3 rad"},
       {"settle time in ms", "[[check]]\nmetric = \"settle_time\"\nthreshold = 0.001\nmax = 500\n",
        "max = 500 s"},
-      {"controller in mm", "[set]\n\"controller.position_tolerance\" = 10\n",
-       "position_tolerance = 10 m"},
   }));
   DYNAMIC_SECTION(c.name) {
     const std::vector<std::string> lines = notices(c.tables);
