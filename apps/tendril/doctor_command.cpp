@@ -150,7 +150,7 @@ void check_pictures(Report& report) {
 void check_python(Report& report) {
   const std::string python = find_python().string();
   const std::string python_version = first_line_of(
-      fmt::format("{} -c 'import platform; say(platform.python_version())'", quoted(python)));
+      fmt::format("{} -c 'import platform; print(platform.python_version())'", quoted(python)));
   if (python_version.empty()) {
     report.optional("Python",
                     python + " does not run: reports require Python 3, set TENDRIL_PYTHON");
@@ -160,7 +160,7 @@ void check_python(Report& report) {
   for (const char* module : {"h5py", "matplotlib", "numpy"}) {
     const std::string version = first_line_of(
         fmt::format("{} -c {}", quoted(python),
-                    quoted(fmt::format("import {} as m; say(m.__version__)", module))));
+                    quoted(fmt::format("import {} as m; print(m.__version__)", module))));
     if (version.empty()) {
       report.optional(module,
                       "cannot be imported: required for reports (scripts/setup, or pip install " +

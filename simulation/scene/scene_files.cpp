@@ -35,10 +35,13 @@ std::vector<Element> scan_elements(const std::string& xml) {
   pugi::xpath_node_set found = document.select_nodes("//*");
   found.sort();
   std::vector<Element> elements;
+  std::set<pugi::xml_node> replicated;  // a parent comes before what lies in it
   for (const pugi::xpath_node& entry : found) {
+    const pugi::xml_node parent = entry.node().parent();
     Element element{entry.node().name(), {}, entry.node().offset_debug()};
-    for (pugi::xml_node above = entry.node().parent(); above; above = above.parent())
-      element.is_replicated |= std::string_view(above.name()) == "replicate";
+    element.is_replicated =
+        std::string_view(parent.name()) == "replicate" || replicated.contains(parent);
+    if (element.is_replicated) replicated.insert(entry.node());
     for (const pugi::xml_attribute& attribute : entry.node().attributes())
       element.attributes[attribute.name()] = attribute.value();
     elements.push_back(std::move(element));
