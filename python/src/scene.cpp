@@ -43,10 +43,12 @@ PyScene load_scene(const std::filesystem::path& file, nb::handle set) {
 
 void bind_scene(nb::module_& module) {
   nb::class_<PyScene>(module, "Scene", "A compiled scene and what it was made of.")
-      .def("__reduce__",
-           [](nb::handle self) {
-             return nb::module_::import_("tendril._copies").attr("reduced_scene")(self);
-           })
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            return nb::module_::import_("tendril._copies").attr("reduced_scene")(self);
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def_ro("model", &PyScene::model, nb::sig("def model(self) -> mujoco.MjModel"),
               "The compiled model: MuJoCo's own object.")
       .def_ro("notices", &PyScene::notices, "What the user should know, a line each.")

@@ -45,7 +45,7 @@ def read_text(file: Path, most: int) -> str:
             what = "folder" if stat.S_ISDIR(status.st_mode) else "device or a pipe"
             raise ModelError(f"{file}: is a {what}: must be a readable file")
         with file.open("rb") as stream:
-            content = stream.read(most + 1)
+            content = stream.read(min(status.st_size or most, most) + 1)  # which is what it takes of memory
         if len(content) > most:
             raise ModelError(f"{file}: is larger than {most >> 20} MiB")
         return content.decode("utf-8")
