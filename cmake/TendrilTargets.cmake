@@ -25,7 +25,11 @@ if(TENDRIL_SANITIZE)
   target_link_options(tendril_codegen INTERFACE -fsanitize=${TENDRIL_SANITIZE})
 endif()
 if(TENDRIL_FUZZ)
-  target_compile_options(tendril_codegen INTERFACE -fsanitize=fuzzer-no-link,float-cast-overflow)
+  # Executions count: optimized, and without what costs most. Every input that is kept is replayed in `dev`, which has
+  # all checks. Comparisons are not traced: words are in dictionaries.
+  target_compile_options(tendril_codegen INTERFACE
+    -O2 -fsanitize=fuzzer-no-link,float-cast-overflow -fno-sanitize=null,alignment,object-size,pointer-overflow,vptr
+    -fno-sanitize-address-use-after-scope -fno-sanitize-coverage=trace-cmp,stack-depth)
 endif()
 
 # Objects of earlier builds, of any preset and any copy of the tree, are taken from ccache where it is installed.

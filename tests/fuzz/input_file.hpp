@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tests/fuzz/readers.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace tendril::fuzz {
 

@@ -1,22 +1,36 @@
-// The target TENDRIL_FUZZ_READER as a program of libFuzzer: scripts/fuzz.
+// The targets of one file as a program of libFuzzer; the variable TENDRIL_FUZZ_TARGET names the one
+// that runs: scripts/fuzz.
 
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 
-#include "tests/fuzz/readers.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+namespace {
+tendril::fuzz::Target::Read read_input = nullptr;
+}
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  tendril::fuzz::TENDRIL_FUZZ_READER({reinterpret_cast<const char*>(data), size});
+extern "C" {
+
+int LLVMFuzzerInitialize(int*, char***);
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+int LLVMFuzzerInitialize(int*, char***) {
+  const char* const name = std::getenv("TENDRIL_FUZZ_TARGET");
+  const tendril::fuzz::Target* const target = tendril::fuzz::Target::find(name ? name : "");
+  if (target == nullptr) {
+    std::fprintf(stderr, "TENDRIL_FUZZ_TARGET must be one of");
+    for (const tendril::fuzz::Target* const known : tendril::fuzz::Target::all())
+      std::fprintf(stderr, " %s", known->name.data());
+    std::fprintf(stderr, "\n");
+    std::exit(2);
+  }
+  read_input = target->read;
   return 0;
 }
 
-/// HDF5 reads damaged metadata again and again with pauses, for a writer that may still be at it
-/// (rollout_reader.cpp). There is none here: without the pauses a damaged recording takes
-/// milliseconds instead of 0.07 s.
-extern "C" __attribute__((visibility("default"))) int nanosleep(const struct timespec*,
-                                                                struct timespec*) {
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read_input({reinterpret_cast<const char*>(data), size});
   return 0;
+}
 }

@@ -7,7 +7,7 @@
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
-#include "tests/fuzz/readers.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace tendril::fuzz {
 namespace {
@@ -55,14 +55,8 @@ void read_model(std::string_view input) {
   });
 }
 
-}  // namespace
-
-void robot(std::string_view input) { read_model<ContinuumDescription>(input); }
-void snake(std::string_view input) { read_model<SnakeDescription>(input); }
-void mobile(std::string_view input) { read_model<MobileDescription>(input); }
-void tube(std::string_view input) { read_model<TubeDescription>(input); }
-
-void overrides(std::string_view input) {
+/// One `--set` a line.
+void read_overrides(std::string_view input) {
   constexpr std::size_t kMaxApplied = 4;  // of an input, each alone and all together
   std::vector<Override> changes;
   while (!input.empty()) {
@@ -91,4 +85,11 @@ void overrides(std::string_view input) {
       [&] { static_cast<void>(parse_model(kArm, "arm.toml", changes, read_arm)); });
 }
 
+const Target robot{"robot", ".toml", read_model<ContinuumDescription>};
+const Target snake{"snake", ".toml", read_model<SnakeDescription>};
+const Target mobile{"mobile", ".toml", read_model<MobileDescription>};
+const Target tube{"tube", ".toml", read_model<TubeDescription>};
+const Target overrides{"overrides", ".set", read_overrides};
+
+}  // namespace
 }  // namespace tendril::fuzz

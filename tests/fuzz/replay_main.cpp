@@ -1,8 +1,9 @@
 // Feeds files to the fuzz targets, without libFuzzer.
 //
 // usage: fuzz_replay [--reader NAME] PATH...
-// PATH is a file or a folder. A file goes to every target that reads files of its extension, or to
-// the one named. No file may take more than 2 s of processor time.
+// PATH is a file or a folder. A file goes to the target named, or to that named like its folder, or
+// to every target that reads files of its extension. No file may take more than 2 s of processor
+// time.
 
 #include <algorithm>
 #include <ctime>
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/fuzz/readers.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace tendril::fuzz {
 namespace {
@@ -21,29 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr double kLongest = 2.0;  // s
 
-/// A target and the files that it reads.
-struct Reader {
-  const char* name;
-  void (*read)(std::string_view input);
-  std::string_view extension;
-};
-
-constexpr Reader kReaders[] = {
-    {"robot", robot, ".toml"},
-    {"snake", snake, ".toml"},
-    {"mobile", mobile, ".toml"},
-    {"tube", tube, ".toml"},
-    {"experiment", experiment, ".toml"},
-    {"plan", plan, ".toml"},
-    {"path_plan", path_plan, ".toml"},
-    {"contact_plan", contact_plan, ".plan"},
-    {"csv", csv, ".csv"},
-    {"pose_path", pose_path, ".csv"},
-    {"mesh", mesh, ".obj"},
-    {"mesh", mesh, ".stl"},
-    {"overrides", overrides, ".set"},
-    {"recording", recording, ".h5"},
-};
+/// Returns whether the target reads this file: one of its extension, or of a folder named like it.
+bool reads(const Target& target, const fs::path& file) {
+  const std::string folder = file.parent_path().filename();
+  if (Target::find(folder) != nullptr) return folder == target.name;
+  const std::string known = std::string(target.extensions) + ' ';
+  return file.has_extension() && known.find(file.extension().string() + ' ') != known.npos;
+}
 
 std::vector<fs::path> files_below(const fs::path& path) {
   if (!fs::is_directory(path)) return {path};
@@ -56,14 +41,14 @@ std::vector<fs::path> files_below(const fs::path& path) {
 }
 
 /// Returns whether it took no longer than allowed.
-bool replay(const Reader& reader, const fs::path& file) {
-  std::printf("%s %s\n", reader.name, file.c_str());
+bool replay(const Target& target, const fs::path& file) {
+  std::printf("%s %s\n", target.name.data(), file.c_str());
   std::fflush(stdout);  // the last line is the input of a crash
   std::ifstream stream(file, std::ios::binary);
   const std::string input{std::istreambuf_iterator<char>(stream), {}};
   require(stream.good() || stream.eof(), "the file can be read");
   const std::clock_t before = std::clock();
-  reader.read(input);
+  target.read(input);
   const double time = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   if (time <= kLongest) return true;
   std::printf("    took %.1f s of processor time, at most %.1f s\n", time, kLongest);
@@ -79,11 +64,10 @@ int run(std::vector<std::string> arguments) {
   int inputs = 0, slow = 0;
   for (const std::string& path : arguments) {
     for (const fs::path& file : files_below(path)) {
-      for (const Reader& reader : kReaders) {
-        if (name.empty() ? file.extension() != reader.extension : name != reader.name) continue;
+      for (const Target* const target : Target::all()) {
+        if (name.empty() ? !reads(*target, file) : name != target->name) continue;
         ++inputs;
-        if (!replay(reader, file)) ++slow;
-        if (!name.empty()) break;
+        if (!replay(*target, file)) ++slow;
       }
     }
   }

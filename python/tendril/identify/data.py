@@ -28,7 +28,7 @@ THOUSAND_LOW, THOUSAND_HIGH = 20.0, 0.02  #: sizes that make no sense in the uni
 
 
 def refuse(file: object, what: str) -> ModelError:
-    return ModelError(f"{file}: {what}")
+    return ModelError("".join(c if c.isprintable() else " " for c in f"{file}: {what}"))
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -325,7 +325,8 @@ def check_units(data: Data, model: Any, length: float) -> None:
     """Refuses numbers that are about 1000 times off."""
     if not data.seen.any():
         raise refuse(data.file, "no point was seen in any row")
-    reach = float(np.nanmax(np.linalg.norm(data.measured, axis=2)))
+    with np.errstate(over="ignore"):
+        reach = float(np.nanmax(np.linalg.norm(data.measured, axis=2)))
     name = next(name for k, name in enumerate(data.markers) if data.seen[:, k].any())
     if reach > THOUSAND_LOW * length:
         raise refuse(

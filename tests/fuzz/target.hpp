@@ -8,22 +8,37 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+#include <vector>
 
 namespace tendril::fuzz {
 
-void robot(std::string_view input);
-void snake(std::string_view input);
-void mobile(std::string_view input);
-void tube(std::string_view input);
-void experiment(std::string_view input);
-void plan(std::string_view input);
-void path_plan(std::string_view input);
-void contact_plan(std::string_view input);
-void csv(std::string_view input);
-void pose_path(std::string_view input);
-void mesh(std::string_view input);
-void overrides(std::string_view input);  ///< one `--set` a line
-void recording(std::string_view input);
+/// A target, known by being defined: `const Target mesh{"mesh", ".obj .stl", read_mesh};`.
+class Target {
+ public:
+  using Read = void (*)(std::string_view input);
+  /// @param extensions  of the files that it reads, separated by blanks
+  Target(std::string_view name, std::string_view extensions, Read read)
+      : name(name), extensions(extensions), read(read) {
+    all().push_back(this);
+  }
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  /// Returns the targets of this program.
+  static std::vector<const Target*>& all() {
+    static std::vector<const Target*> targets;
+    return targets;
+  }
+  /// Returns null if there is none of this name.
+  static const Target* find(std::string_view name) {
+    for (const Target* target : all())
+      if (target->name == name) return target;
+    return nullptr;
+  }
+
+  const std::string_view name, extensions;
+  const Read read;
+};
 
 /// Ends the program if a law does not hold.
 inline void require(bool holds, const char* law) {
