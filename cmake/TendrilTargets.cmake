@@ -25,11 +25,14 @@ if(TENDRIL_SANITIZE)
   target_link_options(tendril_codegen INTERFACE -fsanitize=${TENDRIL_SANITIZE})
 endif()
 if(TENDRIL_FUZZ)
-  # Executions count: optimized, and without what costs most. Every input that is kept is replayed in `dev`, which has
-  # all checks. Comparisons are not traced: words are in dictionaries.
+  # Executions count. Undefined behavior that is cheap to notice is a trap, indices of the standard library are checked;
+  # what must be seen in memory is seen in `dev`, which replays the inputs that a fuzzer keeps. Comparisons are not
+  # traced: words are in dictionaries.
   target_compile_options(tendril_codegen INTERFACE
-    -O2 -fsanitize=fuzzer-no-link,float-cast-overflow -fno-sanitize=null,alignment,object-size,pointer-overflow,vptr
-    -fno-sanitize-address-use-after-scope -fno-sanitize-coverage=trace-cmp,stack-depth)
+    -O2 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,undefined,float-cast-overflow
+    -fno-sanitize=null,alignment,object-size,pointer-overflow,vptr,function
+    -fsanitize-trap=undefined,float-cast-overflow -fno-sanitize-coverage=trace-cmp,stack-depth)
+  target_compile_definitions(tendril_codegen INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 
 # Objects of earlier builds, of any preset and any copy of the tree, are taken from ccache where it is installed.

@@ -1,6 +1,8 @@
 // The targets of one file as a program of libFuzzer; the variable TENDRIL_FUZZ_TARGET names the one
 // that runs: scripts/fuzz.
 
+#include <signal.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -26,6 +28,10 @@ int LLVMFuzzerInitialize(int*, char***) {
     std::exit(2);
   }
   read_input = target->read;
+  // An input that overflows the stack is saved, too.
+  static char stack[1 << 16];
+  const stack_t alternative{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
+  sigaltstack(&alternative, nullptr);
   return 0;
 }
 

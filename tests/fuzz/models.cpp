@@ -57,7 +57,7 @@ void read_model(std::string_view input) {
 
 /// One `--set` a line.
 void read_overrides(std::string_view input) {
-  constexpr std::size_t kMaxApplied = 4;  // of an input, each alone and all together
+  constexpr std::size_t kMaxApplied = 4;  // of an input
   std::vector<Override> changes;
   while (!input.empty()) {
     const std::size_t end = input.find('\n');
@@ -74,11 +74,6 @@ void read_overrides(std::string_view input) {
       static_cast<void>(simulation::setting_word(change));
       if (change.key.starts_with("robot.")) change.key.erase(0, 6);
       if (changes.size() < kMaxApplied) changes.push_back(std::move(change));
-    });
-  }
-  for (const Override& change : changes) {
-    read_or_refuse<ModelError>([&] {
-      static_cast<void>(parse_robot(kArm, "arm.toml", {&change, 1}, read_arm));
     });
   }
   read_or_refuse<ModelError>(

@@ -133,7 +133,7 @@ class EditedRecording {
         H5Ldelete(group_, name.c_str(), H5P_DEFAULT);
         return;
       case 4:
-        return set_text(name, input.text(input.number<std::uint8_t>()));
+        return set_text(name, std::string(input.text(input.number<std::uint8_t>())));
       case 5:
         return set_attribute(input);
       default:
@@ -212,8 +212,8 @@ class EditedRecording {
     H5Tclose(type);
   }
 
-  void set_text(const std::string& name, std::string_view text) {
-    const hid_t type = text_type(text.size());
+  void set_text(const std::string& name, const std::string& text) {
+    const hid_t type = text_type(text.size());  // of at least one byte, as the text with its end
     const hsize_t one = 1;
     create(name, type, H5Screate_simple(1, &one, nullptr), text.data());
     H5Tclose(type);
