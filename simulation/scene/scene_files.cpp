@@ -76,7 +76,10 @@ class SceneReader {
     for (const Element& element : scan_elements(xml)) {
       check_order(element, name, xml);
       const auto file = element.attributes.find("file");
-      if (file == element.attributes.end()) continue;
+      if (file == element.attributes.end()) {
+        if (element.name == "model") refuse_nameless(name, xml, element);
+        continue;
+      }
       const bool is_include = element.name == "include";
       if (is_include && file->second.ends_with(".toml")) {
         throw ModelError(fmt::format(
@@ -96,6 +99,13 @@ class SceneReader {
   }
 
  private:
+  /// Refuses a model that names no file: the engine crashes.
+  [[noreturn]] void refuse_nameless(const std::string& name, const std::string& xml,
+                                    const Element& element) const {
+    throw ModelError(fmt::format("{}:{}: model: file: missing: must be the name of a file",
+                                 (folder_ / name).string(), line_of(element, xml)));
+  }
+
   /// The engine copies the plugins of a robot that is attached before a replicated body, and frees
   /// them twice.
   void check_order(const Element& element, const std::string& name, const std::string& xml) {

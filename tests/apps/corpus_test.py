@@ -43,6 +43,7 @@ CASES = [
     (["run", "deep.xml"], USAGE, ["deep.xml"]),
     (["run", "include_itself.xml"], USAGE, ["include_itself.xml"]),
     (["run", "entities.xml"], USAGE, ["entities.xml"]),
+    (["run", "nameless_model.xml"], USAGE, ["nameless_model.xml:2: model: file: missing"]),
     (["run", "missing_mesh.xml"], USAGE, ["missing_mesh.xml", "nothere.obj"]),
     (["ik", "arm.toml", "zero_bytes.csv"], USAGE, ["zero_bytes.csv: row 2"]),
     (["ik", "arm.toml", "long_line.csv"], USAGE, ["long_line.csv"]),

@@ -40,7 +40,7 @@ plugin = "tendril.reach"
 target = "target"
 )";
 constexpr const char* kSnake = R"(kind = "snake"
-joints = 3
+joints = 4
 link_length = 0.06
 radius = 0.025
 link_mass = 0.15
