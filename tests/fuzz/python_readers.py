@@ -36,6 +36,7 @@ from typing import Any
 
 LIMIT_S, PATIENCE_S, LIMIT_BYTES = 2.0, 30.0, 1 << 30
 FOUND = 77  # exit code
+HEAD = 24  # bytes of the numbers in the shared memory
 
 Read = Callable[[Path, bytes], object]
 
@@ -43,7 +44,6 @@ Read = Callable[[Path, bytes], object]
 # --- targets: each gets a folder of its own and an input ------------------------------------------------------------
 
 PLAN = {
-    "format": 1,
     "name": "a",
     "experiment": "a.toml",
     "seeds": [0, 1],
@@ -57,7 +57,7 @@ PLAN = {
     "settings": [],
     "duration": 10.0,
     "versions": {"tendril": "0.1.0", "mujoco": "4.0.1"},
-    "files": {"a.toml": "00"},
+    "files": {"a.toml": "0" * 64},
     "named": {},
 }
 MOST_RUNS = 1000  # of a plan that is read further
@@ -76,8 +76,10 @@ def read_runs(folder: Path) -> None:
 
 
 def journal(folder: Path, data: bytes) -> None:
+    from tendril.sweep.plan import FORMAT
+
     (folder / "journal").mkdir(exist_ok=True)
-    (folder / "sweep.json").write_text(json.dumps(PLAN))
+    (folder / "sweep.json").write_text(json.dumps({"format": FORMAT, **PLAN}))
     (folder / "journal/a.jsonl").write_bytes(data)
     read_runs(folder)
 
@@ -150,7 +152,7 @@ def texts(folder: Path, data: bytes) -> None:
         group = opened["rollout_0/texts"]
         for line in data.split(b"\n")[:8]:
             name, _, text = line.partition(b" ")
-            if not name or b"/" in name or b"\0" in name or name == b".":
+            if not re.fullmatch(rb"\w+", name):
                 continue
             if name in group:
                 del group[name]
@@ -370,11 +372,11 @@ def answer(target: Target, folder: Path, data: bytes) -> str:
         if "\n" in said.replace("\\n", ""):
             raise AssertionError(f"a message of several lines: {said!r}") from error
     limits(0, 0)
-    return re.sub(r"[\d.e+-]+|\"[^\"]*\"|'[^']*'", "#", said)[:200]
+    return re.sub(r"[-+]?\d[\d.]*(e[-+]?\d+)?|\"[^\"]*\"|'[^']*'", "#", said.replace(str(folder), ""))[:200]
 
 
 def child(name: str, options: dict[str, str], files: list[Path], shared: mmap.mmap) -> None:
-    """Runs the inputs; what it runs is in the shared memory: number of runs, size, bytes."""
+    """Runs the inputs; in the shared memory are the number of runs, that of those read, and the input: size, bytes."""
     parent = os.getppid()
     target, runs = TARGETS[name], int(options.get("runs", 1 << 62))
     size = sum(int(value) for value in Path("/proc/self/statm").read_text().split()[:1]) * mmap.PAGESIZE
@@ -387,23 +389,23 @@ def child(name: str, options: dict[str, str], files: list[Path], shared: mmap.mm
     seeds = [file.read_bytes() for file in files]
     end = time.monotonic() + float(options.get("max_total_time", 1e9))
     known: set[str] = set()
-    count = 0
+    count = read = 0
     with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
         while count != max(runs, len(seeds)) and time.monotonic() < end and os.getppid() == parent:
             data = seeds[count] if count < len(seeds) else mutator.make()
-            shared[:16] = count.to_bytes(8, "little") + len(data).to_bytes(8, "little")
-            shared[16 : 16 + len(data)] = data
+            shared[:HEAD] = b"".join(number.to_bytes(8, "little") for number in (count, read, len(data)))
+            shared[HEAD : HEAD + len(data)] = data
             said = answer(target, Path(place), data)
             if said not in known or count < len(seeds):
                 known.add(said)
                 mutator.pool.append(data)
-            count += 1
-    shared[:8] = count.to_bytes(8, "little")
+            count, read = count + 1, read + (said == "read")
+    shared[:16] = count.to_bytes(8, "little") + read.to_bytes(8, "little")
 
 
 def run(name: str, options: dict[str, str], files: list[Path]) -> int:
     """Runs the loop in a process that may die of an input."""
-    shared = mmap.mmap(-1, (1 << 22) + 16)
+    shared = mmap.mmap(-1, (1 << 22) + HEAD)
     if (process := os.fork()) == 0:
         faulthandler.enable()
         warnings.simplefilter("error")
@@ -418,11 +420,12 @@ def run(name: str, options: dict[str, str], files: list[Path]) -> int:
             os._exit(FOUND)
     status = os.wait4(process, 0)
     code = os.waitstatus_to_exitcode(status[1])
-    count, size = (int.from_bytes(shared[at : at + 8], "little") for at in (0, 8))
-    print(f"stat::number_of_executed_units: {count}\nstat::peak_rss_mb: {status[2].ru_maxrss >> 10}")
+    count, read, size = (int.from_bytes(shared[at : at + 8], "little") for at in (0, 8, 16))
+    print(f"stat::number_of_executed_units: {count}\nstat::number_of_read_units: {read}")
+    print(f"stat::peak_rss_mb: {status[2].ru_maxrss >> 10}")
     if code == 0:
         return 0
-    data = shared[16 : 16 + size]
+    data = shared[HEAD : HEAD + size]
     kind = "timeout" if code in (-signal.SIGPROF, -signal.SIGALRM) else "crash"
     found = Path(f"{options.get('artifact_prefix', '')}{kind}-{hashlib.sha1(data).hexdigest()}")
     found.write_bytes(data)

@@ -17,3 +17,4 @@ def test_an_input_of_the_corpus_is_read_or_refused(target: str, tmp_path: Path) 
     command = [sys.executable, TESTS / "fuzz/python_readers.py", target, f"-artifact_prefix={tmp_path}/"]
     done = subprocess.run([*command, *CORPUS.joinpath(target).iterdir()], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "read_units: 0" not in done.stdout, "no input is right"
