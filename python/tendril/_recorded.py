@@ -176,7 +176,10 @@ class RecordedRun:
 
     def row_of(self, name: str, row: int) -> Any:
         """One row, without reading the others."""
-        return self._arrays[name][row] if name in self._arrays else self._dataset(name)[row]
+        if name in self._arrays:
+            return self._arrays[name][row]
+        with self.reading():
+            return self._dataset(name)[row]
 
     @property
     def step(self) -> npt.NDArray[np.int64]:
@@ -313,9 +316,10 @@ class RecordedRun:
         import numpy as np
 
         start, count = self._rows_of("contact/start"), self.contact_count.astype(np.int64)
-        dataset = self._dataset("contact/geom1")
-        dataset.id.refresh()
-        stored = len(dataset)
+        with self.reading():
+            dataset = self._dataset("contact/geom1")
+            dataset.id.refresh()
+            stored = len(dataset)
         ends = np.append(start[1:], stored)
         if not ((start >= 0) & (count >= 0) & (count <= stored) & (start <= ends - count)).all():
             raise self._damaged(ValueError("contact: the rows are not one after the other"))

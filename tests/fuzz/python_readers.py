@@ -36,6 +36,7 @@ from typing import Any
 
 LIMIT_S, PATIENCE_S, LIMIT_BYTES = 2.0, 30.0, 1 << 30
 FOUND = 77  # exit code
+MOST_RIGHT = 200  # inputs kept that were read
 HEAD = 24  # bytes of the numbers in the shared memory
 
 Read = Callable[[Path, bytes], object]
@@ -90,14 +91,15 @@ def sweep(folder: Path, data: bytes) -> None:
 
 
 def sweep_table(folder: Path, data: bytes) -> None:
-    from tendril._program import find_program
+    from tendril.sweep import table
     from tendril.sweep.table import is_suite, make_plan, suite_name
 
+    table.read_versions, table.find_files = (lambda program: PLAN["versions"]), (lambda *plan: None)  # no program
     (file := folder / "a.toml").write_bytes(data)
     for name in "a.xml", "a.py":
         (folder / name).touch()
     if not is_suite(file):
-        json.dumps(make_plan(file, find_program()).to_json(), allow_nan=False)
+        json.dumps(make_plan(file, "tendril").to_json(), allow_nan=False)
     suite_name([file])
 
 
@@ -209,10 +211,12 @@ class Mutator:
 
     def __init__(self, draw: random.Random, words: list[bytes], longest: int, target: Target) -> None:
         self.draw, self.words, self.longest, self.target = draw, words or [b"\n"], longest, target
-        self.pool: list[bytes] = []
+        self.pool: list[bytes] = []  # a kind of answer each
+        self.right: list[bytes] = []  # inputs that were read
 
     def make(self) -> bytes:
-        draw, data = self.draw, self.draw.choice(self.pool)
+        draw = self.draw
+        data = draw.choice(self.right if self.right and draw.random() < 0.5 else self.pool)
         if self.target.edit is not None and draw.random() < 0.8:
             with contextlib.suppress(ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError):
                 return self.target.edit(draw, data)[: self.longest]
@@ -277,7 +281,7 @@ def edit_json(draw: random.Random, data: bytes) -> bytes:
         elif kind == 2 and (place in other if isinstance(other, dict) else place < len(other)):
             node[key] = json.loads(json.dumps(other[place]))
         elif kind == 3 and isinstance(node[key], int | float):
-            node[key] = draw.choice((node[key] + 1, -node[key], node[key] * 1e300, float("inf"), int(node[key])))
+            node[key] = draw.choice((node[key] + 1, -node[key], 1000 * node[key], float("inf")))
         else:
             node[key] = draw.choice(VALUES)
     return json.dumps(tree[0]).encode()
@@ -399,6 +403,8 @@ def child(name: str, options: dict[str, str], files: list[Path], shared: mmap.mm
             if said not in known or count < len(seeds):
                 known.add(said)
                 mutator.pool.append(data)
+            if said == "read" and (count < len(seeds) or len(mutator.right) < MOST_RIGHT):
+                mutator.right.append(data)
             count, read = count + 1, read + (said == "read")
     shared[:16] = count.to_bytes(8, "little") + read.to_bytes(8, "little")
 

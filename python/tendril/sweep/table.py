@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tendril._errors import ModelError
-from tendril._reading import is_number, parse_toml, read_toml
+from tendril._reading import is_number, parse_json, parse_toml, read_toml
 from tendril._toml import toml
 from tendril.sweep.inputs import find_files
 from tendril.sweep.plan import MAX_RUNS, Comparison, SettingPairs, SweepPlan, Variant, canonical, read_versions
@@ -392,5 +393,18 @@ def _plan(
     )
     if len(plan) > MAX_RUNS:
         raise ModelError(f"{where}: {len(plan)} runs: must be at most 1e7")
+    _require_plain(where, plan)
     find_files(plan, program)
     return plan
+
+
+def _require_plain(where: str, plan: SweepPlan) -> None:
+    """Throws ModelError for a setting that `sweep.json` cannot have: a date, what is not finite, more than 64 bits."""
+    settings = [*plan.cells, *(variant.settings for variant in plan.variants), plan.settings]
+    for key, value in {id(value): (key, value) for pairs in settings for key, value in pairs}.values():
+        try:
+            parse_json(json.dumps(value, allow_nan=False), where)
+        except (ModelError, TypeError, ValueError):
+            raise ModelError(
+                f"{where}: {key} = {toml(value)}: must be of texts, truth values and finite numbers"
+            ) from None
