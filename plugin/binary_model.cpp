@@ -23,6 +23,7 @@ struct BinaryHeader {
 };
 constexpr std::int32_t kMagic = 54321;
 constexpr mjtSize kLargestSize = mjtSize{1} << 48;  // small enough for the products below
+constexpr mjtSize kLargestData = mjtSize{1} << 26;  // numbers of mjData that no array vouches for
 #define X(name) +1
 constexpr std::size_t kSizeCount = 0 MJMODEL_SIZES;
 #undef X
@@ -89,6 +90,12 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
 #define X(name) sizes.name = *next++;
   MJMODEL_SIZES
 #undef X
+  mjtSize data = 0;
+  for (const mjtSize size : {mjtSize{sizes.nbvhdynamic}, mjtSize{sizes.nM}, mjtSize{sizes.nJmom},
+                             mjtSize{sizes.nuserdata}, mjtSize{sizes.nsensordata},
+                             mjtSize{sizes.npluginstate}, mjtSize{sizes.nhistory}})
+    data += size;
+  if (data > kLargestData) return "its data would have " + std::to_string(data) + " numbers";
 
   std::size_t plugin = 0;  // where the array stands
   std::vector<BinaryArray> arrays;

@@ -292,6 +292,8 @@ Value to_value(const toml::node& node) {
 
 std::string to_text(const toml::node& node) {
   if (const auto number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto text = node.as_string(); text && text->get().find('\n') != std::string::npos)
+    return string_text(text->get());
   if (const toml::array* const array = node.as_array(); array != nullptr && !array->empty()) {
     std::string list;
     for (const toml::node& element : *array) list += (list.empty() ? "" : ", ") + to_text(element);
@@ -300,7 +302,8 @@ std::string to_text(const toml::node& node) {
   if (const toml::table* const table = node.as_table(); table != nullptr && !table->empty()) {
     std::string entries;
     for (const auto& [key, value] : *table)
-      entries += fmt::format("{}{} = {}", entries.empty() ? "" : ", ", key.str(), to_text(value));
+      entries += fmt::format("{}{} = {}", entries.empty() ? "" : ", ", key_text(key.str()),
+                             to_text(value));
     return "{ " + entries + " }";
   }
   std::ostringstream stream;

@@ -140,7 +140,7 @@ for kind in ("pipe", "endless"):
 
 def prepare(folder):
     """Copies of the corpus, and the files that cannot be kept in a repository."""
-    for file in CORPUS.iterdir():
+    for file in filter(Path.is_file, CORPUS.iterdir()):
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "long_line.csv").write_text("x,y,z\n0,0," + "0" * 1100000 + "\n")
     corners = ", ".join(f"[{i}, {i * i}]" for i in range(10001))

@@ -443,6 +443,13 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in TARGETS:
         print(__doc__, "\nTargets:", ", ".join(TARGETS))
         return 2
+    try:
+        import h5py  # noqa: F401
+        import mujoco  # noqa: F401
+        import tendril._core  # noqa: F401
+    except ImportError as error:
+        print(f"python_readers.py: {error}: needs an environment with the package: scripts/wheel", file=sys.stderr)
+        return 3
     options = dict(one[1:].split("=", 1) for one in arguments[1:] if one.startswith("-"))
     given = [Path(one) for one in arguments[1:] if not one.startswith("-")]
     files = [file for one in given for file in (sorted(one.iterdir()) if one.is_dir() else [one])]
