@@ -14,6 +14,7 @@ from tendril._files import write_atomically
 from tendril._toml import read_toml
 from tendril.sweep.plan import SettingPairs, Stamp, SweepPlan, canonical, files_key, set_options
 
+_REFUSED = 2  # exit code of the program
 _ATTEMPTS = 3  # of reading a file that is being written
 
 
@@ -100,7 +101,11 @@ def _experiment_files(plan: SweepPlan, program: str, settings: SettingPairs) -> 
     """The files that a run reads, by the program's own list; none that the program refuses: the run says so."""
     command = [program, "run", plan.experiment, "--list-files", *set_options(settings)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    return [Path(name) for name in json.loads(answer.stdout)] if answer.returncode == 0 else []
+    if answer.returncode == _REFUSED:
+        return []
+    if answer.returncode != 0:
+        raise OSError(f"{plan.experiment}: its files could not be listed: exit code {answer.returncode}")
+    return [Path(name) for name in json.loads(answer.stdout)]
 
 
 def find_files(plan: SweepPlan, program: str) -> None:
