@@ -24,8 +24,6 @@ constexpr IndexRule kIndices[] = {
     {"body_mocapid", -1, &mjModel::nmocap},
     {"body_treeid", -1, &mjModel::ntree},
     {"body_plugin", -1, &mjModel::nplugin},
-    {"jnt_qposadr", 0, &mjModel::nq},
-    {"jnt_dofadr", 0, &mjModel::nv},
     {"jnt_bodyid", 0, &mjModel::nbody},
     {"jnt_actuatorid", -1, &mjModel::nactuator},
     {"jnt_plasticadr", -1, &mjModel::nplastic},
@@ -53,7 +51,6 @@ constexpr IndexRule kIndices[] = {
     {"skin_pathadr", -1, &mjModel::npaths},
     {"skin_bonebodyid", 0, &mjModel::nbody},
     {"skin_bonevertid", 0, &mjModel::nskinvert},
-    {"hfield_adr", 0, &mjModel::nhfielddata},
     {"hfield_pathadr", -1, &mjModel::npaths},
     {"tex_pathadr", -1, &mjModel::npaths},
     {"mat_texid", -1, &mjModel::ntex},
@@ -77,29 +74,6 @@ constexpr IndexRule kIndices[] = {
     {"D_colind", 0, &mjModel::nv},
     {"mapM2D", -1, &mjModel::nC},
     {"mapD2M", 0, &mjModel::nD},
-    {"name_bodyadr", 0, &mjModel::nnames},
-    {"name_jntadr", 0, &mjModel::nnames},
-    {"name_geomadr", 0, &mjModel::nnames},
-    {"name_siteadr", 0, &mjModel::nnames},
-    {"name_camadr", 0, &mjModel::nnames},
-    {"name_lightadr", 0, &mjModel::nnames},
-    {"name_flexadr", 0, &mjModel::nnames},
-    {"name_meshadr", 0, &mjModel::nnames},
-    {"name_skinadr", 0, &mjModel::nnames},
-    {"name_hfieldadr", 0, &mjModel::nnames},
-    {"name_texadr", 0, &mjModel::nnames},
-    {"name_matadr", 0, &mjModel::nnames},
-    {"name_pairadr", 0, &mjModel::nnames},
-    {"name_excludeadr", 0, &mjModel::nnames},
-    {"name_eqadr", 0, &mjModel::nnames},
-    {"name_tendonadr", 0, &mjModel::nnames},
-    {"name_actuatoradr", 0, &mjModel::nnames},
-    {"name_sensoradr", 0, &mjModel::nnames},
-    {"name_numericadr", 0, &mjModel::nnames},
-    {"name_textadr", 0, &mjModel::nnames},
-    {"name_tupleadr", 0, &mjModel::nnames},
-    {"name_keyadr", 0, &mjModel::nnames},
-    {"name_pluginadr", 0, &mjModel::nnames},
 };
 
 /// A pair of arrays: where something begins, and how many there are.
@@ -164,10 +138,11 @@ struct KindRule {
   std::string_view array;
   int below;
 };
-constexpr KindRule kKinds[] = {
-    {"jnt_type", mjJNT_HINGE + 1},      {"geom_type", mjNGEOMTYPES},
-    {"site_type", mjNGEOMTYPES},        {"eq_type", mjEQ_DISTANCE + 1},
-    {"wrap_type", mjWRAP_CYLINDER + 1}, {"sensor_type", mjSENS_USER + 1}};
+constexpr KindRule kKinds[] = {{"geom_type", mjNGEOMTYPES},
+                               {"site_type", mjNGEOMTYPES},
+                               {"eq_type", mjEQ_DISTANCE + 1},
+                               {"wrap_type", mjWRAP_CYLINDER + 1},
+                               {"sensor_type", mjSENS_USER + 1}};
 
 /// Arrays of texts, each of which ends with a zero.
 constexpr std::string_view kTexts[] = {"names", "paths", "text_data", "plugin_attr"};
@@ -223,10 +198,10 @@ class Checker {
   [[nodiscard]] const BinaryArray& array(std::string_view name) const {
     return *std::ranges::find(arrays_, name, &BinaryArray::name);
   }
-  [[nodiscard]] Ints ints(std::string_view name) const {
-    const std::span<const std::byte> bytes = array(name).bytes;
-    return {bytes, bytes.size() / sizeof(std::int32_t)};
+  [[nodiscard]] static Ints ints_of(const BinaryArray& array) {
+    return {array.bytes, array.bytes.size() / sizeof(std::int32_t)};
   }
+  [[nodiscard]] Ints ints(std::string_view name) const { return ints_of(array(name)); }
 
   void check(std::string_view name, std::size_t i, mjtSize value, mjtSize low, mjtSize high) {
     if ((value < low || value > high) && problem_.empty())
@@ -262,16 +237,17 @@ class Checker {
   void check_joints() {
     constexpr std::array<mjtSize, 4> kPositions = {7, 4, 1, 1}, kSpeeds = {6, 3, 1, 1};
     const Ints types = ints("jnt_type"), joints = ints("dof_jntid");
+    const Ints positions = ints("jnt_qposadr"), dofs = ints("jnt_dofadr");
     for (std::size_t i = 0; i < types.count; ++i) {
       check("jnt_type", i, types[i], 0, mjJNT_HINGE);
       if (!problem_.empty()) return;
       const auto type = static_cast<std::size_t>(types[i]);
-      check("jnt_qposadr", i, ints("jnt_qposadr")[i], 0, sizes_.nq - kPositions[type]);
-      check("jnt_dofadr", i, ints("jnt_dofadr")[i], 0, sizes_.nv - kSpeeds[type]);
+      check("jnt_qposadr", i, positions[i], 0, sizes_.nq - kPositions[type]);
+      check("jnt_dofadr", i, dofs[i], 0, sizes_.nv - kSpeeds[type]);
     }
     for (std::size_t i = 0; problem_.empty() && i < joints.count; ++i) {
       const auto joint = static_cast<std::size_t>(joints[i]);
-      const mjtSize first = ints("jnt_dofadr")[joint];
+      const mjtSize first = dofs[joint];
       check("dof_jntid", i, static_cast<mjtSize>(i), first,
             first + kSpeeds[static_cast<std::size_t>(types[joint])] - 1);
     }
@@ -290,22 +266,27 @@ class Checker {
   /// contact's data, which are bits, and of a tactile sensor's mesh.
   void check_sensors() {
     const Ints types = ints("sensor_type"), parameters = ints("sensor_intprm");
+    const Ints objects = ints("sensor_objtype"), plugins = ints("sensor_plugin");
     for (std::size_t i = 0; i < types.count; ++i) {
       if (types[i] == mjSENS_CONTACT)
         check("sensor_intprm", mjNSENS * i, parameters[mjNSENS * i], 1, (1 << mjNCONDATA) - 1);
       if (types[i] == mjSENS_TACTILE)
-        check("sensor_objtype", i, ints("sensor_objtype")[i], mjOBJ_MESH, mjOBJ_MESH);
-      if (types[i] == mjSENS_PLUGIN)
-        check("sensor_plugin", i, ints("sensor_plugin")[i], 0, sizes_.nplugin - 1);
+        check("sensor_objtype", i, objects[i], mjOBJ_MESH, mjOBJ_MESH);
+      if (types[i] == mjSENS_PLUGIN) check("sensor_plugin", i, plugins[i], 0, sizes_.nplugin - 1);
     }
   }
 
   /// Entries `begin` to `begin` + `number` of an array, each at least `low` and below `size`.
   void check_part(std::string_view name, mjtSize begin, mjtSize number, int low, mjtSize size) {
+    check_part(array(name), begin, number, low, size);
+  }
+  void check_part(const BinaryArray& part, mjtSize begin, mjtSize number, int low, mjtSize size) {
     if (number == 0) return;
-    const Ints values = ints(name);
-    check(name, static_cast<std::size_t>(std::max<mjtSize>(begin, 0)), begin + number, 0,
-          static_cast<mjtSize>(values.count));
+    const Ints values = ints_of(part);
+    const std::string_view name = part.name;
+    if (problem_.empty() && (begin < 0 || begin + number > static_cast<mjtSize>(values.count)))
+      problem_ = fmt::format("{}: {} entries from {} are not all among its {}", name, number, begin,
+                             values.count);
     if (!problem_.empty()) return;
     for (mjtSize i = begin; i < begin + number; ++i) {
       const auto k = static_cast<std::size_t>(i);
@@ -315,25 +296,29 @@ class Checker {
 
   /// A history has two numbers, and a time and the values of every sample (mj_initSensorHistory).
   void check_histories() {
-    const auto check_one = [&](std::string_view of, std::string_view begin, std::size_t i,
-                               mjtSize values) {
-      const mjtSize samples = ints(of)[2 * i], address = ints(begin)[i];
-      check(of, 2 * i, samples, 0, sizes_.nhistory);
-      if (address < 0) check(of, 2 * i, samples, 0, 0);
-      if (samples > 0) check(begin, i, address, 0, sizes_.nhistory - samples * (values + 1) - 2);
-    };
-    for (std::size_t i = 0; i < static_cast<std::size_t>(sizes_.nactuator); ++i)
-      check_one("actuator_history", "actuator_historyadr", i, 1);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(sizes_.nsensor); ++i)
-      check_one("sensor_history", "sensor_historyadr", i, ints("sensor_dim")[i]);
+    check_histories("actuator_history", "actuator_historyadr", [](std::size_t) { return 1; });
+    check_histories("sensor_history", "sensor_historyadr",
+                    [values = ints("sensor_dim")](std::size_t i) { return values[i]; });
   }
 
-  /// Two slots for each name, kind by kind in the order of the arrays: a number of its kind or -1.
+  template <class Values>
+  void check_histories(std::string_view of, std::string_view begin, const Values& values) {
+    const Ints samples = ints(of), addresses = ints(begin);
+    for (std::size_t i = 0; i < addresses.count; ++i) {
+      const mjtSize number = samples[2 * i], size = mjtSize{values(i)} + 1;
+      check(of, 2 * i, number, 0, addresses[i] < 0 ? 0 : sizes_.nhistory);
+      if (number > 0) check(begin, i, addresses[i], 0, sizes_.nhistory - number * size - 2);
+    }
+  }
+
+  /// Where names begin, and their map: two slots for each, kind by kind in the order of the arrays,
+  /// with a number of its kind or -1.
   void check_names() {
     mjtSize begin = 0;
     for (const BinaryArray& one : arrays_) {
       if (!one.name.starts_with("name_")) continue;
       const auto count = static_cast<mjtSize>(ints(one.name).count);
+      check_part(one.name, 0, count, 0, sizes_.nnames);
       check_part("names_map", begin, 2 * count, -1, count);
       begin += 2 * count;
     }
@@ -349,26 +334,27 @@ class Checker {
       if (coordinates > 0) check_part("mesh_facetexcoord", face, corners, 0, coordinates);
       check_part("mesh_extrema", 27 * static_cast<mjtSize>(i), 27, -1, vertices);
       check_part("bvh_nodeid", of("mesh_bvhadr"), of("mesh_bvhnum"), -1, of("mesh_facenum"));
-      check_polygons(of("mesh_polyadr"), of("mesh_polynum"), vertices);
-      check_part("mesh_polymapnum", of("mesh_vertadr"), vertices, 0, sizes_.nmeshpolymap + 1);
-      for (mjtSize k = of("mesh_vertadr"); problem_.empty() && k < of("mesh_vertadr") + vertices;
-           ++k) {
-        const auto v = static_cast<std::size_t>(k);
-        check_part("mesh_polymap", ints("mesh_polymapadr")[v], ints("mesh_polymapnum")[v], 0,
-                   of("mesh_polynum"));
-      }
+      check_lists("mesh_polyvert", of("mesh_polyadr"), of("mesh_polynum"), sizes_.nmeshpolyvert,
+                  vertices);
+      check_lists("mesh_polymap", of("mesh_vertadr"), vertices, sizes_.nmeshpolymap,
+                  of("mesh_polynum"));
       if (of("mesh_graphadr") >= 0) check_graph(of("mesh_graphadr"), vertices);
     }
-    for (std::size_t i = 0; problem_.empty() && i < static_cast<std::size_t>(sizes_.nbody); ++i)
-      check_part("bvh_nodeid", ints("body_bvhadr")[i], ints("body_bvhnum")[i], -1, sizes_.ngeom);
+    const Ints begins = ints("body_bvhadr"), numbers = ints("body_bvhnum");
+    for (std::size_t i = 0; problem_.empty() && i < begins.count; ++i)
+      check_part("bvh_nodeid", begins[i], numbers[i], -1, sizes_.ngeom);
   }
 
-  void check_polygons(mjtSize begin, mjtSize number, mjtSize vertices) {
-    check_part("mesh_polyvertnum", begin, number, 0, sizes_.nmeshpolyvert + 1);
+  /// Lists of an array, `name`adr and `name`num long, of entries `begin` to `begin` + `number`;
+  /// each item is below `size`.
+  void check_lists(const std::string& name, mjtSize begin, mjtSize number, mjtSize longest,
+                   mjtSize size) {
+    check_part(name + "num", begin, number, 0, longest + 1);
+    const Ints addresses = ints(name + "adr"), numbers = ints(name + "num");
+    const BinaryArray items = array(name);
     for (mjtSize i = begin; problem_.empty() && i < begin + number; ++i) {
       const auto k = static_cast<std::size_t>(i);
-      check_part("mesh_polyvert", ints("mesh_polyvertadr")[k], ints("mesh_polyvertnum")[k], 0,
-                 vertices);
+      check_part(items, addresses[k], numbers[k], 0, size);
     }
   }
 

@@ -149,8 +149,7 @@ Solid geom_solid(const mjModel* m, int geom) {
     default:
       throw ModelError(
           "its type cannot be an obstacle: must be sphere, capsule, cylinder, box, ellipsoid, "
-          "plane "
-          "or mesh");
+          "plane or mesh");
   }
 }
 

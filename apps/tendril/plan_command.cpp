@@ -183,8 +183,8 @@ void add_plan_command(CommandLine& line) {
   command.option("--seed", arguments->seed,
                  "of an experiment's [vary], or family [that of the file]");
   command.flag("--json", arguments->json, "print the solution as JSON");
-  command.option("--svg", arguments->svg, "file for a drawing, SVG (needs Python)");
-  command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)");
+  command.option("--svg", arguments->svg, "file for a drawing, SVG (needs Python)").output();
+  command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)").output();
   command.option("--refused", arguments->refused,
                  "refused arcs in the drawing: none, near, all [near]");
   command

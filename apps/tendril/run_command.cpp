@@ -181,7 +181,8 @@ class ResultFolder {
   /// manifest lists. To be called when nothing else can be refused any more. Returns whether there
   /// were any. Throws ModelError for a file with the name of a result that no run has written.
   bool clear(const RunArguments& arguments) const {
-    for (const char* const name : kResults) simulation::require_own(folder_, name);
+    simulation::require_own(
+        folder_, {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"});
     bool any = false;
     for (const std::string& name : simulation::manifest_of(folder_)) {
       any |= remove(folder_ / name);
@@ -199,9 +200,6 @@ class ResultFolder {
   }
 
  private:
-  static constexpr const char* kResults[] = {"summary.json", "rollout.h5", "report.html",
-                                             "play.html", "video.mp4"};
-
   static bool remove(const std::filesystem::path& file) {
     std::error_code error;
     const bool removed = std::filesystem::remove(file, error);

@@ -117,8 +117,9 @@ void add_view_command(CommandLine& line) {
   command.option("--height", viewer.height, "of the window, pixels [800]").range(240, 8192);
   command.flag("--show-help", viewer.help, "start with the help on keys");
   command.flag("--show-panel", viewer.panel, "start with the panel of commands, joints and faults");
-  command.option("--screenshot", arguments->screenshot,
-                 "write the window to this PNG file and exit");
+  command
+      .option("--screenshot", arguments->screenshot, "write the window to this PNG file and exit")
+      .output();
   command.option("--at", viewer.at, "simulated time of the screenshot, s [0]");
   command.footer(
       "Example: tendril view scenes/tube_insertion/tube_insertion.xml\n"

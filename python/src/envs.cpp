@@ -26,11 +26,6 @@
 namespace tendril::python {
 namespace {
 
-template <class T>
-T& owned_by(const nb::object& object) {
-  return *reinterpret_cast<T*>(nb::cast<std::uintptr_t>(object.attr("_address")));
-}
-
 /// The process that was the first to draw, of this one and those that it is a fork of: EGL does not
 /// survive a fork, and drawing would wait for ever.
 pid_t drawing_process = 0;
@@ -47,9 +42,9 @@ class Renderer {
  public:
   Renderer(nb::object model, int width, int height, const std::string& camera)
       : model_(std::move(model)),
-        camera_(simulation::picture_camera(owned_by<const mjModel>(model_), camera)) {
+        camera_(simulation::picture_camera(native<const mjModel>(model_), camera)) {
     require_own_drawing();
-    renderer_ = std::make_unique<simulation::OffscreenRenderer>(owned_by<const mjModel>(model_),
+    renderer_ = std::make_unique<simulation::OffscreenRenderer>(native<const mjModel>(model_),
                                                                 width, height);
   }
   ~Renderer() {
@@ -60,7 +55,7 @@ class Renderer {
 
   nb::object render(const nb::object& data) {
     require_own_drawing();
-    const simulation::Image& image = renderer_->render(owned_by<mjData>(data), camera_);
+    const simulation::Image& image = renderer_->render(native<mjData>(data), camera_);
     const auto size = [](int n) { return static_cast<std::size_t>(n); };
     const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<3>> view(
         image.rgb.data(), {size(image.height), size(image.width), 3}, nb::handle());

@@ -91,7 +91,7 @@ class PyRun {
     mjModel& model = *prepared_->scene.model;
     model_ = mujoco_model(std::move(prepared_->scene.model));
     data_ = mujoco_data(model_, model);
-    mjData& data = *reinterpret_cast<mjData*>(nb::cast<std::uintptr_t>(data_.attr("_address")));
+    mjData& data = native<mjData>(data_);
     const nb::gil_scoped_release unlocked;
     simulation::set_start(*experiment_, *prepared_, model, data);
     run_.emplace(*experiment_, *prepared_, model, data, changes, std::move(command_line));
@@ -134,9 +134,7 @@ class PyRun {
   [[nodiscard]] const nb::object& data() const { return data_; }
   /// Controller that drives each actuator; empty: none.
   [[nodiscard]] std::vector<std::string> drivers() const {
-    const auto& model =
-        *reinterpret_cast<const mjModel*>(nb::cast<std::uintptr_t>(model_.attr("_address")));
-    return simulation::drivers_of(model, prepared_->scene.robots);
+    return simulation::drivers_of(native<const mjModel>(model_), prepared_->scene.robots);
   }
   [[nodiscard]] const std::vector<std::string>& notices() const { return run_->result().notices; }
 

@@ -1,6 +1,5 @@
 #include <nanobind/stl/string.h>
 
-#include <cstdint>
 #include <string>
 
 #include "python/src/sim.hpp"
@@ -9,15 +8,6 @@
 #include "tendril/model/fault_file.hpp"
 
 namespace tendril::python {
-namespace {
-
-template <class Struct>
-Struct& native(nb::handle object) {
-  return *reinterpret_cast<Struct*>(nb::cast<std::uintptr_t>(object.attr("_address")));
-}
-
-}  // namespace
-
 void bind_faults(nb::module_& module) {
   nb::class_<simulation::PhysicalFaults>(
       module, "PhysicalFaults", "Faults of a recording that change the model or the forces.")

@@ -71,8 +71,7 @@ void bind_scene(nb::module_& module) {
   module.def(
       "plugin_names",
       [](const nb::object& model) {
-        return simulation::plugin_names(
-            *reinterpret_cast<const mjModel*>(nb::cast<std::uintptr_t>(model.attr("_address"))));
+        return simulation::plugin_names(native<const mjModel>(model));
       },
       nb::arg("model"), nb::sig("def plugin_names(model: mujoco.MjModel) -> str"),
       "Names of the plugins of a model's instances, separated by spaces.");

@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+
 #include "simulation/engine/engine.hpp"
 
 namespace tendril::python {
@@ -16,6 +18,12 @@ nb::module_ mujoco();
 
 /// MuJoCo's Python object of a model, which owns it from then on.
 [[nodiscard]] nb::object mujoco_model(simulation::ModelPtr model);
+
+/// The struct of MuJoCo that its Python object owns.
+template <class T>
+[[nodiscard]] T& native(nb::handle object) {
+  return *reinterpret_cast<T*>(nb::cast<std::uintptr_t>(object.attr("_address")));
+}
 
 void bind_scene(nb::module_& module);
 void bind_experiment(nb::module_& module);

@@ -82,7 +82,6 @@ struct Shown {
   void get(T& to) const { to = value; }
 
   T value;
-  const char* missing = nullptr;  ///< why it is not measured; null: it is
 };
 
 template <class T>
@@ -95,13 +94,17 @@ struct Shown<T> {
   FixedArray array;
 };
 
-template <class Item>
-struct Shown<std::span<const Item>> {
-  Shown(std::span<const Item> example, Access /*access*/) { set(example); }
-  void set(std::span<const Item> from) { value.assign(from.begin(), from.end()); }
+template <class T>
+requires is_list<T>
+struct Shown<T> {
+  Shown(const T& example, Access /*access*/) { set(example); }
+  void set(const T& from) { value.assign(from.begin(), from.end()); }
+  void get(T& to) const requires std::is_same_v<T, std::vector<typename T::value_type>> {
+    to = value;
+  }
 
-  std::vector<Item> value;
-  const char* missing = nullptr;
+  std::vector<typename T::value_type> value;
+  const char* missing = nullptr;  ///< why it is not measured; null: it is
 };
 
 template <>
@@ -136,11 +139,7 @@ class View {
   /// Lists are not measured, for this reason.
   void set_missing(const char* reason) noexcept {
     each([&](auto& shown, const auto& /*field*/) {
-      if constexpr (requires {
-                      shown.value.begin();
-                      shown.missing;
-                    })
-        shown.missing = reason;
+      if constexpr (requires { shown.missing; }) shown.missing = reason;
     });
   }
   template <std::size_t i>

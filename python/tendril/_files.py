@@ -15,6 +15,8 @@ import numpy.typing as npt
 from tendril._errors import ModelError
 
 Values = npt.NDArray[np.float64]
+_MANIFEST = ".tendril-results"
+_PAGES = ("report.html", "play.html")
 Column = npt.NDArray[Any]
 
 
@@ -47,6 +49,16 @@ def refuse_inputs(out: Path | None, *inputs: Path | None) -> None:
 def write_atomically(file: Path, content: str | bytes) -> None:
     with atomic_file(file) as out:
         out.write(content.encode() if isinstance(content, str) else content)
+
+
+def write_page(file: Path, content: str) -> None:
+    """Writes a page. In the folder of a run, whose manifest lists what the next run may replace
+    (simulation/files/manifest.hpp), a page with the name of a run's own becomes one."""
+    write_atomically(file, content)
+    manifest = file.parent / _MANIFEST
+    if file.name in _PAGES and manifest.is_file():
+        with manifest.open("a", encoding="utf-8") as out:
+            out.write(file.name + "\n")
 
 
 def plain(value: Any) -> Any:

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tendril._reading import read_toml
-
 
 def plain_value(value: Any) -> Any:
     """Numbers and arrays of NumPy as those of Python, in tables and lists too."""
@@ -32,4 +30,4 @@ def toml(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else str(value)
 
 
-__all__ = ["plain_value", "read_toml", "toml"]
+__all__ = ["plain_value", "toml"]

@@ -164,6 +164,11 @@ std::string object_name(const mjModel& model, mjtObj type, int id) {
   return name == nullptr ? std::string() : name;
 }
 
+bool is_below(const mjModel& model, int body, int root) noexcept {
+  while (body > root) body = model.body_parentid[body];  // a parent comes first
+  return body == root;
+}
+
 std::string object_names(const mjModel& model, mjtObj type, int count) {
   std::string names;
   for (int i = 0; i < count; ++i) {

@@ -52,6 +52,9 @@ void load_engine();
 /// Returns the names of all objects of a type, joined by ", ".
 [[nodiscard]] std::string object_names(const mjModel& model, mjtObj type, int count);
 
+/// Tells whether a body is another one or below it.
+[[nodiscard]] bool is_below(const mjModel& model, int body, int root) noexcept;
+
 /// Calls mj_makeData. Throws ModelError if a plugin fails, std::runtime_error if memory does.
 [[nodiscard]] DataPtr make_data(const mjModel& model);
 

@@ -1,6 +1,5 @@
 #include "simulation/experiment/input_files.hpp"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <variant>
@@ -18,13 +17,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_text(const Value& value) {
-  if (const auto* const list = std::get_if<Value::List>(&value.data))
-    return std::any_of(list->begin(), list->end(), has_text);
-  if (const auto* const table = std::get_if<Value::Table>(&value.data))
-    return std::any_of(table->begin(), table->end(),
-                       [](const auto& e) { return has_text(e.second); });
-  return std::holds_alternative<std::string>(value.data);
+/// The texts of a value, of lists and tables too.
+std::vector<std::string> texts_of(const Value& value) {
+  std::vector<std::string> texts;
+  const auto add = [&](const Value& entry) {
+    const std::vector<std::string> more = texts_of(entry);
+    texts.insert(texts.end(), more.begin(), more.end());
+  };
+  if (const auto* const text = std::get_if<std::string>(&value.data)) {
+    texts.push_back(*text);
+  } else if (const auto* const list = std::get_if<Value::List>(&value.data)) {
+    for (const Value& entry : *list) add(entry);
+  } else if (const auto* const table = std::get_if<Value::Table>(&value.data)) {
+    for (const auto& [key, entry] : *table) add(entry);
+  }
+  return texts;
 }
 
 class InputFiles {
@@ -36,7 +43,9 @@ class InputFiles {
   /// Adds the files of a run with these settings.
   void add_run(std::span<const Setting> settings) {
     const fs::path folder = experiment_.file.parent_path();
-    for (const Setting& setting : settings) add_texts(setting.value, folder);
+    for (const Setting& setting : settings)
+      for (const std::string& text : texts_of(setting.value))
+        if (!text.empty()) add_if_file(folder / text);
     const fs::path& scene = experiment_.scene;
     if (scene.empty()) return;  // of a family, which has its own text
     const std::vector<Override> overrides = robot_overrides(settings);
@@ -61,16 +70,6 @@ class InputFiles {
   void add_if_file(const fs::path& path) {
     std::error_code ignored;
     if (fs::is_regular_file(path, ignored)) add(path);
-  }
-
-  void add_texts(const Value& value, const fs::path& folder) {
-    if (const auto* const text = std::get_if<std::string>(&value.data)) {
-      if (!text->empty()) add_if_file(folder / *text);
-    } else if (const auto* const list = std::get_if<Value::List>(&value.data)) {
-      for (const Value& entry : *list) add_texts(entry, folder);
-    } else if (const auto* const table = std::get_if<Value::Table>(&value.data)) {
-      for (const auto& [key, entry] : *table) add_texts(entry, folder);
-    }
   }
 
   void add_robot(const fs::path& file, std::span<const Override> overrides) {
@@ -116,7 +115,7 @@ void add_named(const toml::node& node, const fs::path& folder, std::vector<fs::p
 /// The files that one file names.
 std::vector<fs::path> directly_named(const fs::path& file) {
   std::vector<fs::path> found;
-  const std::string extension = file.extension().string();
+  const std::string extension = extension_of(file);
   try {
     if (extension == ".toml" || extension == ".plan")
       add_named(parse_toml(read_text_file(file), file.string()), file.parent_path(), found);
@@ -151,7 +150,7 @@ std::vector<fs::path> input_files(const Experiment& experiment, std::span<const 
   add_with({});
   for (const Variation& variation : experiment.variations) {
     for (const Value& choice : variation.choices) {
-      if (!has_text(choice)) continue;
+      if (texts_of(choice).empty()) continue;
       std::vector<Setting> drawn;
       for (const std::string& key : variation.keys)
         drawn.push_back({key, choice, variation.origin});

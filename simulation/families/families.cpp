@@ -77,7 +77,9 @@ std::filesystem::path write_scene(const std::string& family, std::uint64_t seed,
   make_output_folder(folder);
   const std::string origin =
       fmt::format("# tendril generate {} --seed {} --difficulty {:g}\n", family, seed, difficulty);
-  for (const GeneratedFile& file : files) require_own(folder, file.name);
+  std::vector<std::string> names;
+  for (const GeneratedFile& file : files) names.push_back(file.name);
+  require_own(folder, names);
   for (const auto& [name, text] : files) {
     add_to_manifest(folder, name);
     write_text_file(folder / name, &text == &files.front().text ? origin + text : text);

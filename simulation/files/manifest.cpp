@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "simulation/files/output_error.hpp"
 #include "tendril/model_error.hpp"
@@ -85,12 +84,15 @@ void seal_manifest(const fs::path& folder) {
   write(folder, text, std::ios::trunc);
 }
 
-void require_own(const fs::path& folder, const std::string& name) {
+void require_own(const fs::path& folder, const std::vector<std::string>& names) {
+  const std::set<std::string> own = manifest_of(folder);
   std::error_code ignored;
-  if (!fs::exists(folder / name, ignored) || manifest_of(folder).contains(name)) return;
-  throw ModelError(fmt::format(
-      "{}: is not what an earlier run has written: choose another folder with --out, or move it",
-      (folder / name).string()));
+  for (const std::string& name : names) {
+    if (own.contains(name) || !fs::exists(folder / name, ignored)) continue;
+    throw ModelError(fmt::format(
+        "{}: is not what an earlier run has written: choose another folder with --out, or move it",
+        (folder / name).string()));
+  }
 }
 
 }  // namespace tendril::simulation

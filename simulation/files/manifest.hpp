@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tendril::simulation {
 
@@ -21,7 +22,8 @@ void add_to_manifest(const std::filesystem::path& folder, const std::string& nam
 /// OutputError.
 void seal_manifest(const std::filesystem::path& folder);
 
-/// Throws ModelError for a file of this name that the manifest of the folder does not list.
-void require_own(const std::filesystem::path& folder, const std::string& name);
+/// Throws ModelError for a file of one of these names that the manifest of the folder does not
+/// list.
+void require_own(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
 }  // namespace tendril::simulation

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "simulation/engine/engine.hpp"
 #include "simulation/scene/scene_checks.hpp"
 
 namespace tendril::simulation {
@@ -50,11 +51,6 @@ double stretched(const mjModel& m, int base) {
     }
   }
   return farthest;
-}
-
-bool is_below(const mjModel& m, int body, int base) {
-  while (body > base) body = m.body_parentid[body];
-  return body == base;
 }
 
 /// Adds what the slides of the robot feed; tells whether a joint lets it travel.

@@ -49,9 +49,12 @@ std::vector<Element> scan_elements(const std::string& xml) {
   return elements;
 }
 
+std::ptrdiff_t line_of(std::ptrdiff_t offset, const std::string& xml) {
+  const auto end = xml.begin() + std::clamp<std::ptrdiff_t>(offset, 0, std::ssize(xml));
+  return 1 + std::count(xml.begin(), end, '\n');
+}
 std::ptrdiff_t line_of(const Element& element, const std::string& xml) {
-  const auto offset = std::clamp<std::ptrdiff_t>(element.offset, 0, std::ssize(xml));
-  return 1 + std::count(xml.begin(), xml.begin() + offset, '\n');
+  return line_of(element.offset, xml);
 }
 
 /// Refuses a file that is named by an element of the scene and missing.
@@ -159,11 +162,10 @@ class EngineFiles {
       for (const auto& [key, value] : element.attributes) {
         if (std::ranges::find(kDirectories, key) != kDirectories.end()) directories_.insert(value);
         if (!key.starts_with("file")) continue;  // file, fileright, filename...
-        const std::string origin =
-            fmt::format("{}:{}: {}: {}", file.string(), line_of(element, xml), element.name, key);
+        const EngineFile named{folder / value, file, element.name, key, element.offset};
         if (!is_model(element, value))
-          names_.push_back({value, origin});
-        else if (add(folder / value, origin))
+          names_.push_back({value, named});
+        else if (add(named))
           add_model(folder / value,
                     element.name == "include" ? folder : (folder / value).parent_path());
       }
@@ -172,11 +174,14 @@ class EngineFiles {
 
   /// Returns all files, those that exist, without repetitions.
   [[nodiscard]] std::vector<EngineFile> take() {
-    for (const auto& [name, origin] : names_) {
+    for (auto& [name, named] : names_) {
+      std::set<fs::path> names{name, name.filename()};  // the latter with strippath
       for (const fs::path& folder : folders_) {
         for (const fs::path& directory : directories_) {
-          add(folder / directory / name, origin);
-          add(folder / directory / fs::path(name).filename(), origin);  // strippath
+          for (const fs::path& one : names) {
+            named.path = folder / directory / one;
+            add(named);
+          }
         }
       }
     }
@@ -187,7 +192,8 @@ class EngineFiles {
   static constexpr std::array<std::string_view, 3> kDirectories = {"assetdir", "meshdir",
                                                                    "texturedir"};
   struct Name {
-    std::string text, origin;
+    fs::path text;
+    EngineFile named;
   };
 
   static bool is_model(const Element& element, const std::string& name) {
@@ -195,11 +201,11 @@ class EngineFiles {
   }
 
   /// Returns whether it is a regular file.
-  bool add(const fs::path& path, const std::string& origin) {
+  bool add(const EngineFile& file) {
     std::error_code ignored;
-    const fs::file_status status = fs::status(path, ignored);
+    const fs::file_status status = fs::status(file.path, ignored);
     if (!fs::exists(status) || fs::is_directory(status)) return false;
-    if (seen_.insert(path.lexically_normal()).second) found_.push_back({path, origin});
+    if (seen_.insert(file.path.lexically_normal()).second) found_.push_back(file);
     return fs::is_regular_file(status);
   }
 
@@ -232,8 +238,10 @@ void refuse_devices(const fs::path& scene) {
   for (const EngineFile& file : engine_files(scene)) {
     std::error_code ignored;
     if (fs::is_regular_file(file.path, ignored)) continue;
-    throw ModelError(fmt::format("{} = {}: is a device or a pipe: must be a readable file",
-                                 file.origin, file.path.string()));
+    throw ModelError(
+        fmt::format("{}:{}: {}: {} = {}: is a device or a pipe: must be a readable file",
+                    file.by.string(), line_of(file.offset, read_text_file(file.by)), file.element,
+                    file.attribute, file.path.string()));
   }
 }
 

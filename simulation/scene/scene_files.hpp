@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -25,7 +26,10 @@ struct SceneFiles {
 /// A file that the engine reads itself.
 struct EngineFile {
   std::filesystem::path path;
-  std::string origin;  ///< who names it: `scene.xml:3: mesh: file`
+  // Who names it: file, element, attribute, and where the element is in the file [bytes].
+  std::filesystem::path by;
+  std::string element, attribute;
+  std::ptrdiff_t offset = 0;
 };
 
 /// Lists the files that the engine may read for an MJCF model besides the model: includes, models,

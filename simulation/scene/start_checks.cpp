@@ -31,12 +31,6 @@ std::string name_of(const mjModel& m, int geom) {
   return name;
 }
 
-/// Tells whether a body is part of a subtree.
-bool is_below(const mjModel& m, int body, int root) {
-  while (body > root) body = m.body_parentid[body];
-  return body == root;
-}
-
 class StartDoubts {
  public:
   StartDoubts(const mjModel& model, mjData& data) : m_(model), d_(data), robots_(model) {}

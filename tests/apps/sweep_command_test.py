@@ -127,6 +127,10 @@ class SweepTest(unittest.TestCase):
             text=True,
         )
 
+    def runs_of(self, process):
+        """The children that are runs: the sweep has its plan by then, and asks the program nothing any more."""
+        return children_of(process) if (self.out / "sweep.json").exists() else []
+
     def lines(self, out=None):
         files = sorted((out or self.out).glob("journal/*.jsonl"))
         return [line for file in files for line in file.read_bytes().splitlines(True)]
@@ -371,8 +375,8 @@ class Guarantees(SweepTest):
         self.write(seeds=1, duration=1e6, more="retries = 1")
         process = self.start("--jobs", "1")
         for _ in range(2):
-            wait_for(lambda: children_of(process.pid))
-            child = children_of(process.pid)[0]
+            wait_for(lambda: self.runs_of(process.pid))
+            child = self.runs_of(process.pid)[0]
             os.kill(child, signal.SIGKILL)
             wait_for(lambda c=child: not is_alive(c))
         process.communicate(timeout=60)
@@ -558,8 +562,8 @@ class Guarantees(SweepTest):
     def test_9_an_interrupt_ends_runs_and_writes_no_line_of_them(self):
         self.write(seeds=3, duration=1e6)
         process = self.start("--jobs", "2")
-        wait_for(lambda: len(children_of(process.pid)) == 2)
-        children = children_of(process.pid)
+        wait_for(lambda: len(self.runs_of(process.pid)) == 2)
+        children = self.runs_of(process.pid)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
@@ -570,8 +574,8 @@ class Guarantees(SweepTest):
     def test_9_a_second_interrupt_kills(self):
         self.write(seeds=1, duration=1e6)
         process = self.start("--jobs", "1")
-        wait_for(lambda: children_of(process.pid))
-        (child,) = children_of(process.pid)
+        wait_for(lambda: self.runs_of(process.pid))
+        (child,) = self.runs_of(process.pid)
         os.kill(child, signal.SIGSTOP)  # before or after it has a handler: it must end in any case
         process.send_signal(signal.SIGINT)
         wait_for(lambda: has_pending_signal(child) or not is_alive(child))  # the first interrupt is passed on
@@ -615,7 +619,7 @@ class Resuming(SweepTest):
     def test_a_file_that_is_changed_meanwhile_stops_the_sweep(self):
         self.write(seeds=1, duration=20000)
         process = self.start("--jobs", "1")
-        wait_for(lambda: children_of(process.pid))
+        wait_for(lambda: self.runs_of(process.pid))
         (self.folder / "pendulum.xml").write_text(PENDULUM + "\n")
         _, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 4)

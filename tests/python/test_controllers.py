@@ -45,6 +45,12 @@ def load(plugin: str, settings: str = "", robot: str = ARM) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(SCENE, {"robot.toml": text.encode()})
 
 
+def write_scene(folder: Path, plugin: str) -> None:
+    """Writes scene.xml, and its robot with the controller."""
+    (folder / "robot.toml").write_text(f'{ARM}\n[controller]\nplugin = "{plugin}"\n')
+    (folder / "scene.xml").write_text(SCENE)
+
+
 def new_name() -> str:
     return f"test.controller_{next(_numbers)}"
 
@@ -595,8 +601,7 @@ def test_a_failing_construction_refuses_the_scene(code: str, told: str, tmp_path
 
     name = new_name()
     td.controller(name, kind="continuum")(Made)
-    (tmp_path / "robot.toml").write_text(f'{ARM}\n[controller]\nplugin = "{name}"\n')
-    (tmp_path / "scene.xml").write_text(SCENE)
+    write_scene(tmp_path, name)
     with pytest.raises(td.ModelError) as error:
         td.load_scene(tmp_path / "scene.xml")
     assert "\n" not in str(error.value) and told in str(error.value) and name in str(error.value)
@@ -701,8 +706,7 @@ def test_an_error_without_a_line_names_the_class(tmp_path: Path) -> None:
 
     name = new_name()
     td.controller(name, kind="continuum")(Made)
-    (tmp_path / "robot.toml").write_text(f'{ARM}\n[controller]\nplugin = "{name}"\n')
-    (tmp_path / "scene.xml").write_text(SCENE)
+    write_scene(tmp_path, name)
     with pytest.raises(td.ModelError, match=r"test_controllers\.py:\d+: TypeError: Made\(\) takes no arguments"):
         td.load_scene(tmp_path / "scene.xml")
 

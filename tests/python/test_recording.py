@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tendril as td
+from tendril._program import find_program
 
 PROGRAM = Path(sys.executable).with_name("tendril")
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -310,3 +311,18 @@ def test_a_controller_of_this_process_is_replayed_in_it(tmp_path: Path) -> None:
     td.Experiment(scene).run(controller="test.session", duration=0.1, record=tmp_path / "a.h5")
     with td.Recording(tmp_path / "a.h5") as recording:
         assert recording.replay() == td.Replay(True, recording.rows, recording.rows - 1, None)
+
+
+def test_a_page_of_a_run_written_again_is_still_one_that_the_next_run_replaces(tmp_path: Path) -> None:
+    run = [find_program(), "run", str(td.share / "scenes/reach/reach.toml"), "--duration", "0.02", "--out", "out"]
+    subprocess.run(run, cwd=tmp_path, capture_output=True, check=False)
+    assert (tmp_path / "out/play.html").exists()
+    with td.Recording(tmp_path / "out/rollout.h5") as recording:
+        recording.to_html(tmp_path / "out/play.html", fps=10)
+        recording.to_html(tmp_path / "out/mine.html")
+    again = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode in (0, 1), again.stderr
+    assert (tmp_path / "out/mine.html").exists()
+    (tmp_path / "out/play.html").write_text("mine")
+    refused = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "play.html: is not what an earlier run has written" in refused.stderr

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError, RecordingError
-from tendril._files import write_atomically
+from tendril._files import write_page
 from tendril._recorded import RecordedRun
 from tendril._terminal import visible
 from tendril.playback.blob import Blob, quantized, rounded
@@ -111,6 +111,6 @@ def _html(title: str, subtitle: str, data: str) -> str:
 def write(out: Path, text: str) -> None:
     """The file appears when it is whole."""
     try:
-        write_atomically(out, text)
+        write_page(out, text)
     except OSError as error:
         raise OSError(f"{out}: {error.strerror}: could not be written") from None

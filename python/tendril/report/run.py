@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tendril._errors import ModelError
-from tendril._files import write_atomically
+from tendril._files import write_page
 from tendril._terminal import visible_streams
 from tendril.recording import Recording
 from tendril.report.page import escape, in_details, page, quantity
@@ -363,7 +363,7 @@ def write_report(folder: Path) -> None:
     else:
         recording, plots, problems = None, [], ["The run was not recorded, so there are no plots."]
     try:
-        write_atomically(folder / "report.html", report_page(folder, summary, recording, plots, problems))
+        write_page(folder / "report.html", report_page(folder, summary, recording, plots, problems))
     except OSError as error:
         raise Failure(str(error)) from None
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import os
 import subprocess
 from pathlib import Path
 
 from tendril._errors import ModelError
 from tendril._files import write_atomically
-from tendril._toml import read_toml
+from tendril._reading import parse_json, parse_toml
 from tendril.sweep.plan import SettingPairs, Stamp, SweepPlan, canonical, files_key, set_options
 
+_REFUSED = 2  # exit code of the program
 _ATTEMPTS = 3  # of reading a file that is being written
 
 
@@ -72,18 +72,14 @@ def _with_modules(file: Path) -> list[Path]:
     return found
 
 
-def _bytes_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest(plan: SweepPlan, name: str) -> str:
-    """The digest of a file of the sweep; of the experiment without its table `[sweep]`. Throws OSError, ModelError."""
+def _digest(plan: SweepPlan, name: str, content: bytes) -> str:
+    """The digest of a file of the sweep; of the experiment without its table `[sweep]`. Throws ModelError."""
     experiment = Path(plan.experiment)
     if name != experiment.name:
-        return _bytes_digest(experiment.parent / name)
-    content = {key: value for key, value in read_toml(experiment).items() if key != "sweep"}
-    return hashlib.sha256(canonical(content).encode()).hexdigest()
+        return hashlib.sha256(content).hexdigest()
+    tables = parse_toml(content.decode(errors="replace"), experiment)
+    without = {key: value for key, value in tables.items() if key != "sweep"}
+    return hashlib.sha256(canonical(without).encode()).hexdigest()
 
 
 def require_files(plan: SweepPlan) -> None:
@@ -92,7 +88,7 @@ def require_files(plan: SweepPlan) -> None:
         path = Path(plan.experiment).parent / name
         if not path.is_file():
             raise ModelError(f"{path}: No such file or directory")
-        if _digest(plan, name) != digest:
+        if _digest(plan, name, path.read_bytes()) != digest:
             raise ModelError(f"{path}: is not as the sweep read it: its text is files/{digest} of the sweep's folder")
 
 
@@ -100,12 +96,15 @@ def _experiment_files(plan: SweepPlan, program: str, settings: SettingPairs) -> 
     """The files that a run reads, by the program's own list; none that the program refuses: the run says so."""
     command = [program, "run", plan.experiment, "--list-files", *set_options(settings)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    return [Path(name) for name in json.loads(answer.stdout)] if answer.returncode == 0 else []
+    if answer.returncode == _REFUSED:
+        return []
+    if answer.returncode != 0:
+        raise OSError(f"{plan.experiment}: its files could not be listed: exit code {answer.returncode}")
+    return [Path(name) for name in parse_json(answer.stdout, "tendril run --list-files")]
 
 
 def find_files(plan: SweepPlan, program: str) -> None:
     """Fills `files`, `named` and `stamps` with what each run reads. Throws ModelError, OSError."""
-
     experiment = Path(plan.experiment)
 
     def names(paths: list[Path]) -> list[str]:
@@ -132,7 +131,7 @@ def _read(plan: SweepPlan, name: str) -> tuple[str, Stamp]:
     path = Path(plan.experiment).parent / name
     for _ in range(_ATTEMPTS):
         stamp = _stamp(path)
-        digest = _digest(plan, name)
+        digest = _digest(plan, name, path.read_bytes())
         if stamp is not None and stamp == _stamp(path):
             return digest, stamp
     raise OSError(f"{path}: is being written: start the sweep when it is complete")
@@ -159,7 +158,7 @@ class InputChangeDetector:
                 now is None
                 or stamp is None
                 or now[:3] != stamp[:3]
-                or _digest(self._plan, name) != self._plan.files[name]
+                or _digest(self._plan, name, path.read_bytes()) != self._plan.files[name]
             ):
                 return path
             self._stamps[name] = now  # links or permissions, the same content
@@ -172,10 +171,10 @@ def copy_inputs(plan: SweepPlan, folder: Path) -> None:
         kept, path = folder / digest, Path(plan.experiment).parent / name
         if kept.exists():
             continue
-        write_atomically(kept, path.read_bytes())
-        if _digest(plan, name) != digest or (name in plan.stamps and _stamp(path) != plan.stamps[name]):
-            kept.unlink()
+        content = path.read_bytes()
+        if _digest(plan, name, content) != digest or (name in plan.stamps and _stamp(path) != plan.stamps[name]):
             raise OSError(f"{path}: was changed while the sweep was read: start the sweep again")
+        write_atomically(kept, content)
 
 
 def _stamp(path: Path) -> Stamp | None:
