@@ -1,5 +1,6 @@
 #include "plugin/binary_model.hpp"
 
+#include <fmt/format.h>
 #include <mujoco/mjplugin.h>
 #include <mujoco/mjxmacro.h>
 #include <mujoco/mujoco.h>
@@ -23,7 +24,7 @@ struct BinaryHeader {
 };
 constexpr std::int32_t kMagic = 54321;
 constexpr mjtSize kLargestSize = mjtSize{1} << 48;  // small enough for the products below
-constexpr mjtSize kLargestData = mjtSize{1} << 26;  // numbers of mjData that no array vouches for
+constexpr double kMostBytes = 1 << 28;              // of the arrays of mjData
 #define X(name) +1
 constexpr std::size_t kSizeCount = 0 MJMODEL_SIZES;
 #undef X
@@ -62,6 +63,20 @@ std::vector<int> slots_of(const std::string& names, UnknownPlugin unknown) {
   return slots;
 }
 
+// Size of the arrays of mjData, but for the arena. No array of the model vouches for some of them.
+double bytes_of_data(const mjModel& sizes) {
+  double bytes = 0.0;
+#undef MJ_M
+#define MJ_M(n) sizes.n
+#define X(type, name, nr, nc) \
+  bytes += static_cast<double>(sizes.nr) * static_cast<double>(nc) * sizeof(type);
+  MJDATA_POINTERS
+#undef X
+#undef MJ_M
+#define MJ_M(n) n
+  return bytes;
+}
+
 }  // namespace
 
 std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
@@ -90,12 +105,9 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
 #define X(name) sizes.name = *next++;
   MJMODEL_SIZES
 #undef X
-  mjtSize data = 0;
-  for (const mjtSize size : {mjtSize{sizes.nbvhdynamic}, mjtSize{sizes.nM}, mjtSize{sizes.nJmom},
-                             mjtSize{sizes.nuserdata}, mjtSize{sizes.nsensordata},
-                             mjtSize{sizes.npluginstate}, mjtSize{sizes.nhistory}})
-    data += size;
-  if (data > kLargestData) return "its data would have " + std::to_string(data) + " numbers";
+  if (const double bytes = bytes_of_data(sizes); bytes > kMostBytes)
+    return fmt::format("its data would take {:.3g} bytes, must be at most {:.3g}", bytes,
+                       kMostBytes);
 
   std::size_t plugin = 0;  // where the array stands
   std::vector<BinaryArray> arrays;
