@@ -321,7 +321,7 @@ def edit_recording(draw: random.Random, data: bytes) -> bytes:
                 continue
             if kind == 0:
                 del group[name]
-            elif kind == 1 and group[name].maxshape and group[name].chunks:
+            elif kind == 1 and group[name].chunks and len(group[name]) <= 1 << 20:
                 group[name].resize(draw.choice((0, 1, 4, 6, 1 << 20, 1 << 40)), axis=0)
             elif kind == 2 and other in group and other != name:
                 del group[name]
