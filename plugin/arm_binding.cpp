@@ -87,6 +87,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   std::vector<ArmCoordinate> coordinates;
   std::vector<Servo> servos;
   bind_sections(context, description, coordinates, servos);
+  require_no_more_joints(context, joints_);
   ArmBaseJoint feed, spin;
   const auto bind_base = [&](const char* name, JointAddress& joint, ArmBaseJoint& base) {
     joint = joint_address(context, name);

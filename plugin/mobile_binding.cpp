@@ -161,6 +161,7 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
     joints_.push_back(bind_joint(context, name, actuators_));
   for (int j = 1; j <= joints; ++j)
     joints_.push_back(bind_joint(context, names::arm_joint(j), actuators_));
+  require_no_more_joints(context, joints_);
   states_.resize(joints_.size());
   target_mocap_ = scene.target_mocap();
 }

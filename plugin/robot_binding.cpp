@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
+#include "tendril/model/names.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -36,6 +39,31 @@ JointAddress joint_address(const InstanceContext& context, const std::string& na
   const mjModel* m = context.model;
   const int joint = context.require(mjOBJ_JOINT, name);
   return {joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint], m->jnt_bodyid[joint]};
+}
+
+void require_no_more_joints(const InstanceContext& context, std::vector<int> joints) {
+  const mjModel* m = context.model;
+  const auto kind_of = [&](int joint) {  // its name in the robot without numbers
+    const char* const name = mj_id2name(m, mjOBJ_JOINT, joint);
+    std::string kind(context.names.element(name != nullptr ? name : "").value_or(""));
+    std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+    return kind;
+  };
+  const int base = context.require(mjOBJ_BODY, names::kBase);
+  const auto is_of_robot = [&](int body) {
+    while (body > base) body = m->body_parentid[body];
+    return body == base;
+  };
+  std::set<std::string> kinds;
+  for (const int joint : joints) kinds.insert(kind_of(joint));
+  std::sort(joints.begin(), joints.end());
+  for (int joint = 0; joint < m->njnt; ++joint) {
+    if (!is_of_robot(m->jnt_bodyid[joint]) || !kinds.contains(kind_of(joint)) ||
+        std::binary_search(joints.begin(), joints.end(), joint))
+      continue;
+    throw ModelError(std::string("robot: has no joint ") + mj_id2name(m, mjOBJ_JOINT, joint) +
+                     ", which the model has: must describe the robot that the model contains");
+  }
 }
 
 void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept {

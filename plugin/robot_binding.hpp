@@ -3,6 +3,7 @@
 #include <mujoco/mujoco.h>
 
 #include <Eigen/Core>
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <span>
@@ -179,6 +180,15 @@ struct JointAddress {
 };
 /// Throws ModelError if the robot has no such joint.
 [[nodiscard]] JointAddress joint_address(const InstanceContext& context, const std::string& name);
+/// Throws ModelError if the robot has a joint besides these whose name differs from that of one of
+/// them in its numbers only: the model has more links than the robot of the setting `robot`.
+void require_no_more_joints(const InstanceContext& context, std::vector<int> joints);
+template <std::derived_from<JointAddress> Joint>
+void require_no_more_joints(const InstanceContext& context, const std::vector<Joint>& joints) {
+  std::vector<int> ids;
+  for (const JointAddress& joint : joints) ids.push_back(joint.joint);
+  require_no_more_joints(context, std::move(ids));
+}
 /// Damping of a joint, with what the integrator `discrete` adds to that of its spring
 /// [N m s/rad], [N s/m].
 [[nodiscard]] double joint_damping(const mjModel* m, const JointAddress& joint) noexcept;

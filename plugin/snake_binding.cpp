@@ -121,6 +121,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
   for (int j = 1; j <= snake.joints; ++j)
     joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
   if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
+  require_no_more_joints(context, joints_);
   states_.resize(joints_.size());
   target_mocap_ = scene.target_mocap();
 }

@@ -1,13 +1,19 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "simulation/files/file_kind.hpp"
+#include "simulation/files/output_error.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/body_report.hpp"
 #include "simulation/scene/scene.hpp"
+#include "tendril/model/names.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model_error.hpp"
 
@@ -35,12 +41,26 @@ void print_report(const ModelArguments& arguments) {
     print_data(text);
 }
 
+/// Refuses to replace a scene, or what else a person may have written.
+void require_own_model(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string begin(std::string_view(kMadeFrom).size(), '\0');
+  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(stream.gcount()));
+  if (begin.empty() || begin == kMadeFrom || !std::filesystem::is_regular_file(file)) return;
+  throw simulation::OutputError(
+      fmt::format("--output: {}: exists, and tendril model has not written it: must be another "
+                  "file, or removed",
+                  file.string()));
+}
+
 void print_model(const ModelArguments& arguments) {
   simulation::require_kind(arguments.file, "model",
                            {simulation::FileKind::Robot, simulation::FileKind::Tube});
   const simulation::ModelText model = simulation::model_file_mjcf(arguments.file);
   for (const std::string& text : model.notices) notice(text);
   if (!arguments.out.empty()) {
+    require_own_model(arguments.out);
     simulation::write_text_file(arguments.out, model.mjcf);
   } else {
     print_data(model.mjcf);

@@ -18,9 +18,9 @@ std::span<const XmlAttribute> stiff_contact() {
 }
 
 MjcfDocument::MjcfDocument(std::string_view file_kind, const std::string& name)
-    : made_from_(fmt::format(
-          "<!-- Made from a {} file by: tendril model {}.toml (change that file, not this) -->\n",
-          file_kind, file_kind == "tube" ? "TUBE" : "ROBOT")),
+    : made_from_(
+          fmt::format("{}{} file by: tendril model {}.toml (change that file, not this) -->\n",
+                      kMadeFrom, file_kind, file_kind == "tube" ? "TUBE" : "ROBOT")),
       compiler(root_.add("compiler", {{"angle", "radian"}, {"autolimits", "true"}})),
       option(root_.add("option")),
       visual(root_.add("visual")),

@@ -1,5 +1,10 @@
 #pragma once
 
+namespace tendril {
+/// First words of a model that `tendril model` has written.
+inline constexpr const char* kMadeFrom = "<!-- Made from a ";
+}  // namespace tendril
+
 namespace tendril::names {
 
 // Names of elements that models of several kinds of robots have. A part of a robot declares its own

@@ -218,6 +218,13 @@ CASES = [
     ),
     ("output folder is a file", {}, ["run", "good.xml", "--out", "good.xml"], USAGE, ["good.xml", "input"]),
     ("model output cannot be written", {}, ["model", "good.toml", "-o", "/proc/none/a.xml"], IO, ["/proc/none/a.xml"]),
+    (
+        "model output is a scene",
+        {"mine.xml": "<mujoco/>"},
+        ["model", "good.toml", "-o", "mine.xml"],
+        IO,
+        ["--output: mine.xml", "has not written it"],
+    ),
     ("model of a missing file", {}, ["model", "none.toml"], USAGE, ["none.toml", "No such file"]),
     ("duration is empty", {}, ["run", "good.xml", "--duration", ""], USAGE, ["--duration", "empty"]),
     ("seed is empty", {}, run("good.xml", "--seed="), USAGE, ["--seed", "empty"]),

@@ -158,6 +158,17 @@ class SweepTest(unittest.TestCase):
 
 
 class Runs(SweepTest):
+    def test_runs_without_checks_pass_nothing(self):
+        self.write(seeds=2)
+        text = (self.folder / "e.toml").read_text()
+        checks, rest = text.split("[[check]]")[0], text[text.index("[vary]") :]
+        (self.folder / "e.toml").write_text(checks + rest)
+        done = self.run_sweep("e.toml", "--out", self.out, "--no-report")
+        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "default  no checks"), done.stderr)
+        summary = self.summary()
+        self.assertEqual((summary["runs"]["passed"], summary["runs"]["without_checks"]), (0, 2))
+        self.assertEqual([(row["n"], row["rate"]) for row in summary["success"]], [(0, None)])
+
     def test_every_seed_of_every_cell_with_every_variant_runs_once(self):
         self.write(seeds=3, more='[sweep.grid]\n"geom.rod.friction" = [0.1, 0.3]\n' + TWO_VARIANTS)
         self.sweep()

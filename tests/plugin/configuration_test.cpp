@@ -141,6 +141,28 @@ TEST_CASE("plugin: an instance without its robot, or without its arm, is refused
   }
 }
 
+TEST_CASE("plugin: a model with more joints than the robot of its controller is refused",
+          "[plugin]") {
+  struct Case {
+    std::string toml, number, fewer, joint;
+  };
+  const std::string snake =
+      "kind = \"snake\"\njoints = 6\nlink_length = 0.06\nradius = 0.025\nlink_mass = 0.15\n"
+      "gain = 20\ntorque_limit = 6\n[controller]\nplugin = \"tendril.snake\"\n"
+      "gait = \"sidewinding\"\ngoals = [1, 0]\n";
+  const auto c = GENERATE_COPY(values<Case>({{reach_arm(), "links = 4", "links = 3", "s1_l4_x"},
+                                             {snake, "joints = 6", "joints = 4", "joint_5"}}));
+  std::string xml = model_mjcf(parse_model(c.toml, "robot.toml"));
+  xml.insert(xml.find("<worldbody>") + 11, kTarget);
+  load_tendril();
+  std::string error;
+  CHECK(try_load_scene(xml, {}, error));
+  for (std::size_t at = xml.find(c.number); at != xml.npos; at = xml.find(c.number))
+    xml.replace(at, c.number.size(), c.fewer);
+  check_refused(
+      xml, "", {"instance 'controller': robot: has no joint " + c.joint + ", which the model has"});
+}
+
 TEST_CASE("plugin: a second controller of one robot is refused", "[plugin]") {
   std::string xml = model_mjcf(parse_model(reach_arm(), "arm.toml"));
   xml.insert(xml.find("<worldbody>") + 11, kTarget);

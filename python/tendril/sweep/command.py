@@ -130,7 +130,7 @@ class Progress:
         self._last = now
         ran = done - self._first
         left = f", {(planned - done) * (now - self._begin) / ran:.0f} s left" if ran and done < planned else ""
-        self._stream.write(f"\r\033[K{self._name}{done} of {planned} runs, {failed} not passed{left}")
+        self._stream.write(f"\r\033[K{self._name}{done} of {planned} runs, {failed} failed{left}")
         self._stream.flush()
 
     def clear(self) -> None:
@@ -327,9 +327,11 @@ def _status(words: Sequence[str]) -> int:
         runs = data.summary["runs"]
         finished = runs["planned"] - runs["missing"]
         state = "running" if is_running(data.folder) else "complete" if not runs["missing"] else "stopped"
+        without_checks = f"{runs['without_checks']} without checks, " if runs["without_checks"] else ""
         print(
             f"{data.plan.name}: {state}, {finished} of {runs['planned']} runs: {runs['passed']} passed, "
-            f"{runs['diverged']} diverged, {runs['timeout']} timed out, {runs['crashed']} without result"
+            f"{without_checks}{runs['diverged']} diverged, {runs['timeout']} timed out, "
+            f"{runs['crashed']} without result"
         )
     _notes(found)
     return 0

@@ -74,10 +74,6 @@ def record_of(
     }
 
 
-def has_passed(record: journal.Record) -> bool:
-    return bool(record["outcome"] == "done" and record["verdict"] != "fail")
-
-
 #: Takes the line of a run that has ended, and the folder with its files if they are kept.
 Finish = Callable[[journal.Record, Path | None], None]
 

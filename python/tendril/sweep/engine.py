@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tendril.sweep import journal
-from tendril.sweep.driver import Driver, Interrupt, Options, Rejected, has_passed
+from tendril.sweep.driver import Driver, Interrupt, Options, Rejected
 from tendril.sweep.folder import keep, locked, open_folder, remove_parts, write_inputs
 from tendril.sweep.local import LocalDriver
 from tendril.sweep.plan import SweepPlan, SweepRun
@@ -97,7 +97,7 @@ def _run_all(
             result.planned += 1
             if run.id in done:
                 result.done += 1
-                failed += not lines[run.id].passed
+                failed += lines[run.id].failed
     del lines
 
     def tell() -> None:
@@ -112,7 +112,7 @@ def _run_all(
             keep(kept, folder, record["id"])
         writer.append(record)
         result.done += 1
-        failed += not has_passed(record)
+        failed += journal.has_failed(record)
         tell()
 
     tell()

@@ -39,6 +39,10 @@ _RECORD = Table(
 )
 
 
+def has_failed(record: Record) -> bool:
+    return bool(record["outcome"] != "done" or record["verdict"] == "fail")
+
+
 def encode(record: Record) -> bytes:
     text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)

@@ -17,7 +17,7 @@ from typing import Any
 from tendril._errors import ModelError
 from tendril.report.summary import read_summary
 from tendril.sweep import journal
-from tendril.sweep.driver import DISK_FULL, Driver, Finish, Interrupt, Options, has_passed, record_of
+from tendril.sweep.driver import DISK_FULL, Driver, Finish, Interrupt, Options, record_of
 from tendril.sweep.plan import SweepPlan, SweepRun, command_of
 
 _MIN_FREE = 1 << 16  # bytes
@@ -167,7 +167,7 @@ class LocalDriver(Driver):
                 line = child.end_run(self._plan)
                 if not self._counts(child.run, line):
                     return
-                kept = child.recorded and not (self._plan.record == "failed" and has_passed(line))
+                kept = child.recorded and (self._plan.record != "failed" or journal.has_failed(line))
                 if kept and (child.scratch / "rollout.h5").exists():
                     child.play()
                     self._watch(child)

@@ -21,7 +21,7 @@ _MAX_ROWS = 500  # of a table
 def rate_text(row: dict[str, Any]) -> str:
     """Returns the rate of a row of `success`."""
     if row["rate"] is None:
-        return "no result"
+        return "no result" if row["has_checks"] else "no checks"
     k, (low, high) = row["successes"], row["interval"]
     counted = (
         f"{k:g} of {row['n']} passed, " if k == int(k) else "passed: "
@@ -95,10 +95,12 @@ def _of_metric(data: Dataset, plots: SweepPlots, metric: Any) -> str:
 def _first_lines(data: Dataset) -> str:
     summary = data.summary
     runs = summary["runs"]
-    success = [row for row in summary["success"] if row["cell"] is None and row["n"]]
+    success = [row for row in summary["success"] if row["cell"] is None and (row["n"] or not row["has_checks"])]
     rates = "; ".join(
         f"<b>{page.escape(row['variant'])}</b> passes {page.percent(row['rate'])} "
         f"({100 * row['interval'][0]:.1f} to {100 * row['interval'][1]:.1f} %)"
+        if row["n"]
+        else f"<b>{page.escape(row['variant'])}</b> has no checks"
         for row in success
     )
     notes = [
@@ -176,7 +178,9 @@ def _overview_of(data: Dataset, levels: Sequence[int | None]) -> str:
             rate = rates[cell, variant.name]
             row = [where] * several + [
                 page.escape(variant.name),
-                page.percent(rate["rate"]) + page.percent_interval(rate["interval"]),
+                page.percent(rate["rate"]) + page.percent_interval(rate["interval"])
+                if rate["has_checks"]
+                else "no checks",
             ]
             for metric in metrics:
                 one, (factor, _) = found[metric.metric, cell, variant.name], factors[metric.metric]

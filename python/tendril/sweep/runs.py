@@ -39,7 +39,7 @@ class JournalEntry:
 
     origin: str  # file:line
     outcome: str
-    passed: bool
+    failed: bool
     numbers: int  # digest of what no machine may change
 
 
@@ -84,7 +84,7 @@ def _each_record(
             torn.append(origin)
             continue
         outcome = record["outcome"]
-        line = JournalEntry(origin, outcome, outcome == "done" and record["verdict"] != "fail", numbers_of(record))
+        line = JournalEntry(origin, outcome, journal.has_failed(record), numbers_of(record))
         before = lines.get(record["id"])
         if before is not None:
             repeated.append(origin)
@@ -209,9 +209,10 @@ class FinishedRuns:
         return np.where(valid, column, worst)
 
     @cached_property
-    def passed(self) -> npt.NDArray[np.bool_]:
-        passed: npt.NDArray[np.bool_] = (self.outcome == "done") & (self.verdict != "fail")
-        return passed
+    def successes(self) -> Values:
+        """A number per run: 1 passed, 0 failed, NaN for one that ended and has no checks."""
+        passed = np.where(self.verdict == "pass", 1.0, np.where(self.verdict == "fail", 0.0, np.nan))
+        return np.where(self.outcome == "done", passed, 0.0)
 
     @cached_property
     def _places(self) -> Column:

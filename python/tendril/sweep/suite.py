@@ -184,7 +184,7 @@ class Scorecard:
         row = {
             "experiment": name,
             "variant": variant,
-            "success": {key: success[key] for key in ("n", "successes", "rate", "interval")},
+            "success": {key: success[key] for key in ("has_checks", "n", "successes", "rate", "interval")},
             "metric": None,
             "differences": {},
         }
@@ -342,16 +342,17 @@ class Scorecard:
 
 def _passed(success: dict[str, Any]) -> str:
     if not success["n"]:
-        return "no result"
+        return _share(success)
     low, high = success["interval"]
     return f"{_share(success)} ({100 * low:.0f} to {100 * high:.0f} %)"
 
 
 def _share(success: dict[str, Any]) -> str:
     """Returns the fraction of successes; with several cells a seed counts by parts."""
+    if not success["n"]:
+        return "no result" if success["has_checks"] else "no checks"
     k = success["successes"]
-    counted = f"{k:g} of {success['n']}" if k == int(k) else page.percent(success["rate"])
-    return counted if success["n"] else "no result"
+    return f"{k:g} of {success['n']}" if k == int(k) else page.percent(success["rate"])
 
 
 def _value(metric: dict[str, Any]) -> tuple[str, str]:

@@ -28,7 +28,8 @@ def summarize(data: FinishedRuns) -> dict[str, Any]:
             "planned": data.planned,
             **counts,
             "missing": data.planned - started,
-            "passed": int(data.passed.sum()),
+            "passed": int(np.sum(data.successes == 1.0)),
+            "without_checks": int(np.sum(np.isnan(data.successes))),
             "of_earlier_state": data.earlier,
             "torn_lines": len(data.torn),
             "repeated_lines": data.repeated,
@@ -60,12 +61,15 @@ def summarize(data: FinishedRuns) -> dict[str, Any]:
 
 
 def _success(data: FinishedRuns, cell: int | None, variant: int) -> dict[str, Any]:
-    rates = data.by_seed(data.passed.astype(float), cell, variant)
+    rates = data.by_seed(data.successes, cell, variant)
     rates = rates[~np.isnan(rates)]
     n, k = len(rates), float(rates.sum())
+    name = data.plan.variants[variant].name
+    without_checks = np.isnan(data.successes[[run.variant.name == name for run in data._runs]])
     return {
-        "variant": data.plan.variants[variant].name,
+        "variant": name,
         "cell": cell,
+        "has_checks": not (len(without_checks) and without_checks.all()),
         "n": n,
         "successes": k,
         "rate": k / n if n else None,
@@ -146,7 +150,7 @@ def _difference(data: FinishedRuns, metric: Comparison, cell: int | None, varian
 
 
 def _success_difference(data: FinishedRuns, cell: int | None, variant: int, base: int) -> dict[str, Any]:
-    a, b = _pairs(data, data.passed.astype(float), cell, variant, base)
+    a, b = _pairs(data, data.successes, cell, variant, base)
     row: dict[str, Any] = {
         "metric": "success",
         "better": "higher",
