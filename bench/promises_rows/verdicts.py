@@ -223,7 +223,7 @@ def platform_setting(place):
     return require(first != second, f"no effect: {first} and {second}")
 
 
-@row("V-own-quantity", 1, "own quantities are of the truth: settled_error of the youBot, its target seen 50 mm beside")
+@row("V-own-quantity", 1, "the page of checks says that own quantities, such as settled_error, are of what is seen")
 def own_quantity(place):
     source = place.options.root / "scenes/youbot_targets"
     text = (source / "youbot_targets.toml").read_text().replace('scene = "', f'scene = "{source}/')
@@ -232,7 +232,9 @@ def own_quantity(place):
     answer = place.run("e.toml", "--duration", "12")
     sound(answer)
     value = place.metric("sensor:Y_settled_error:max")
-    return require(value is not None and float(value) >= 0.02, f"settled_error {value} m")
+    page = " ".join((place.options.root / "docs/experiment_file.md").read_text().split())
+    said = "a controller's own quantities, such as `settled_error`, are of what the controller saw"
+    return require(said in page and float(value) < 0.02, f"settled_error {value} m, its target seen 50 mm beside")
 
 
 @row("V-honest-pass", 1, "a controller in Python that does its task passes")

@@ -7,11 +7,13 @@ Checks in the source tree that
 - every docs/NAME.md that a file names exists;
 - every section quoted behind such a name (docs/NAME.md, "Title") is a heading of that document;
 - every relative link of a document leads to a file, and every #anchor of a link to a heading;
-- every line of a table has as many columns as its header.
+- every line of a table has as many columns as its header;
+- every test that docs/promises.md names exists, and every row of bench/promises.
 """
 
 import argparse
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -126,6 +128,26 @@ def check_tables(path, problems):
             problems.append(f"{path.relative_to(ROOT)}:{number}: {columns(line)} columns, the header has {header}")
 
 
+def check_promises(problems):
+    """A cell of tests has files, each before the names of its tests; one of rows the beginnings of their ids."""
+    page = ROOT / "docs/promises.md"
+    listed = subprocess.run([sys.executable, ROOT / "bench/promises", "--list"], capture_output=True, text=True)
+    ids = [line.split()[0] for line in listed.stdout.splitlines()]
+    for number, line in prose(text_of(page)):
+        cells = [re.findall("`([^`]*)`", cell) for cell in line.strip("|").split("|")]
+        if not line.startswith("|") or len(cells) != 3:
+            continue
+        test = ""
+        for name in cells[1]:
+            if name.startswith("tests/"):
+                test = text_of(ROOT / name) if (ROOT / name).is_file() else ""
+            if not test or not (name.startswith("tests/") or name in test):
+                problems.append(f"{page.relative_to(ROOT)}:{number}: {name} does not exist")
+        for name in cells[2]:
+            if not any(one.startswith(name) for one in ids):
+                problems.append(f"{page.relative_to(ROOT)}:{number}: bench/promises has no row {name}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--verbose", action="store_true", help="print how much was checked")
@@ -138,6 +160,7 @@ def main():
     for path in documents:
         check_links(path, problems)
         check_tables(path, problems)
+    check_promises(problems)
     if arguments.verbose:
         print(f"{len(files)} files, {len(documents)} documents")
     print("\n".join(problems), end="\n" if problems else "")
