@@ -158,5 +158,5 @@ MISTAKES = [
         program=True,
     ),
     export("E16", "the order of the old `rollout export`", 2, (r"x\.csv", "--to", "", "-o"), "x.csv"),
-    Mistake("E17", "Minari into a relative folder", 0, ("data", "", "", "episode|written|data"), act=minari),
+    Mistake("E17", "Minari into a relative folder", 0, ("data", "", "", "MINARI_DATASETS_PATH"), act=minari),
 ]
