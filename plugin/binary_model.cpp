@@ -24,7 +24,7 @@ struct BinaryHeader {
 };
 constexpr std::int32_t kMagic = 54321;
 constexpr mjtSize kLargestSize = mjtSize{1} << 48;  // small enough for the products below
-constexpr double kMostBytes = 1 << 28;              // of the arrays of mjData
+constexpr double kMaxDataBytes = 1 << 28;           // of the arrays of mjData
 #define X(name) +1
 constexpr std::size_t kSizeCount = 0 MJMODEL_SIZES;
 #undef X
@@ -77,17 +77,17 @@ double bytes_of_data(const mjModel& sizes) {
   return bytes;
 }
 
-}  // namespace
+// What precedes the arrays: header, sizes, options and flags.
+constexpr std::size_t kArraysBegin =
+    sizeof(BinaryHeader) + kSizeCount * sizeof(mjtSize) + sizeof(mjOption) + sizeof(mjVisual) +
+    sizeof(mjStatistic) + sizeof(mjModel::flg_gravcomp) + sizeof(mjModel::flg_surfacevel) +
+    sizeof(mjModel::flg_adhesion);
 
-std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
-                         UnknownPlugin unknown) {
-  const std::vector<int> slots = slots_of(names, unknown);
+// Reads the sizes of a binary model; returns what is wrong with them, or nothing.
+std::string read_sizes(std::span<const std::byte> mjb, mjModel& sizes) {
+  if (mjb.size() < kArraysBegin) return "it is too short";
   BinaryHeader header;
   mjtSize values[kSizeCount];
-  std::size_t at = sizeof(header) + sizeof(values) + sizeof(mjOption) + sizeof(mjVisual) +
-                   sizeof(mjStatistic) + sizeof(mjModel::flg_gravcomp) +
-                   sizeof(mjModel::flg_surfacevel) + sizeof(mjModel::flg_adhesion);
-  if (mjb.size() < at) return "it is too short";
   std::memcpy(&header, mjb.data(), sizeof(header));
   std::memcpy(values, mjb.data() + sizeof(header), sizeof(values));
   if (header.magic != kMagic) return "it does not begin as a binary model";
@@ -100,15 +100,24 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
 
   for (const mjtSize value : values)
     if (value < -1 || value > kLargestSize) return "its sizes are out of range";
-  mjModel sizes{};
   const mjtSize* next = values;
 #define X(name) sizes.name = *next++;
   MJMODEL_SIZES
 #undef X
-  if (const double bytes = bytes_of_data(sizes); bytes > kMostBytes)
+  if (const double bytes = bytes_of_data(sizes); bytes > kMaxDataBytes)
     return fmt::format("its data would take {:.3g} bytes, must be at most {:.3g}", bytes,
-                       kMostBytes);
+                       kMaxDataBytes);
+  return {};
+}
 
+}  // namespace
+
+std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
+                         UnknownPlugin unknown) {
+  const std::vector<int> slots = slots_of(names, unknown);
+  mjModel sizes{};
+  if (std::string problem = read_sizes(mjb, sizes); !problem.empty()) return problem;
+  std::size_t at = kArraysBegin;
   std::size_t plugin = 0;  // where the array stands
   std::vector<BinaryArray> arrays;
   bool fits = true;

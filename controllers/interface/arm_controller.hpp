@@ -87,10 +87,10 @@ struct ArmMeasurement {
               "at this step's positions, ordered by arc length; only of a controller with "
               "`senses_contacts`")
             .with_channel("contacts"),
-        field("obstacles", &M::obstacles, "",
-              "at their present poses, the same shapes in the same order in every step; none "
-              "unless the "
-              "controller asked for them (setting `avoidance`)"),
+        field(
+            "obstacles", &M::obstacles, "",
+            "at their present poses, the same shapes in the same order in every step; none unless "
+            "the controller asked for them (setting `avoidance`)"),
         field("q", &M::q, {n}, "rad, m", "smooth coordinates u, v (and s) of each section")
             .with_channel("q"),
         field("q_rate", &M::q_rate, {n}, "rad/s, m/s", "their rates").with_channel("q_rate"),
