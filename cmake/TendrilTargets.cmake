@@ -129,7 +129,7 @@ function(tendril_tier tier)
     message(FATAL_ERROR "tendril_tier: ${tier}: must be unit, integration, scene or slow")
   endif()
   if(TENDRIL_SANITIZE)
-    math(EXPR timeout "3 * ${timeout}")
+    math(EXPR timeout "10 * ${timeout}")  # unoptimized, too
   endif()
   set_tests_properties(${ARG_TESTS} PROPERTIES
     LABELS "${tier};${ARG_LABELS}" TIMEOUT ${timeout} RUN_SERIAL ${ARG_SERIAL})
