@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,6 +18,8 @@ EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
+        if found := re.fullmatch(r"argument (?:\S+/)?(--?[\w-]+): expected one argument", message):
+            message += f": a value that begins with - is given as {found[1]}=-..."
         raise ModelError(message)
 
 

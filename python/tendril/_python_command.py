@@ -14,7 +14,12 @@ from tendril._errors import ModelError
 from tendril._program import find_program, registered
 from tendril._terminal import visible
 
-_INTERRUPTED = 130  # exit code
+_DIFFERENT, _INTERRUPTED = 1, 130  # exit codes
+#: What may be wrong with a controller whose numbers are others the next time.
+NOT_REPEATED = (
+    "a controller has the same numbers again if all that lasts is in its memory, not in self or a generator of random "
+    "numbers (docs/python.md#controllers)"
+)
 
 
 def files_in(words: list[str]) -> list[str]:
@@ -74,4 +79,6 @@ def main(words: list[str]) -> int:
     code = _INTERRUPTED  # what a controller that was interrupted leaves behind
     with contextlib.suppress(KeyboardInterrupt):
         code = int(program.tendril_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments), 1))
+    if words[:2] == ["rollout", "replay"] and code == _DIFFERENT:
+        print(f"tendril: notice: {NOT_REPEATED}", file=sys.stderr)
     return code

@@ -185,6 +185,8 @@ def _place_of(thing: Any, cls: type | None = None) -> str:
 def describe(error: BaseException, where: TracebackType | None, cls: type | None = None) -> str:
     """`file:line: Type: message`, one line: the innermost line that is not of an installed package, or the class."""
     text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    if isinstance(error, AttributeError) and text.endswith("has no setter"):
+        text += ": an array is written by its numbers, such as command.q[:] = ..."
     frames = traceback.extract_tb(where)
     own = [frame for frame in frames if "-packages" not in frame.filename and not frame.filename.startswith("<frozen")]
     if isinstance(error, SyntaxError):

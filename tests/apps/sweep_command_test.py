@@ -885,9 +885,19 @@ class Compare(SweepTest):
         (self.folder / "e.toml").write_text(text.replace("[0, 0, -5]", "[0, 0, -4]"))
         other = self.folder / "other"
         self.run_sweep("e.toml", "--out", other, "--quiet")
-        self.compare(self.out, other)
+        done = self.compare(self.out, other)
         self.assertEqual([cell["variant"] for cell in self.found["cells"]], ["fine", "coarse"])
         self.assertEqual(self.found["unpaired"], ["option.gravity.3"])
+        self.assertIn("draws other values of option.gravity.3 in the two: they are no pairs", done.stderr)
+        self.assertIn("files that differ: e.toml\n", done.stdout)
+
+    def test_sweeps_of_different_experiments_are_no_pairs(self):
+        self.write()
+        self.sweep()
+        self.write(name="other.toml")
+        other = self.folder / "other"
+        self.run_sweep("other.toml", "--out", other, "--quiet")
+        self.assertIn("different experiments, e.toml and other.toml", self.compare(self.out, other).stderr)
 
     def test_the_first_row_that_differs_is_named(self):
         self.write(duration=1)
@@ -1083,6 +1093,8 @@ class BadInput(SweepTest):
             ("retries = -1", "retries = -1: must be an integer in [0, 100]"),
             ('baseline = "x"', 'baseline = "x": must be a variant: default'),
             ('compare = [{ metric = "a", better = "more" }]', 'better = "more": must be "lower" or "higher"'),
+            ('compare = [{ metric = "a" }]', 'better is missing, must be "lower" or "higher"'),
+            ('compare = ["a"]', 'sweep: compare = ["a"]: must be a list of { metric = "NAME", better = "lower" }'),
             ('compare = [{ metric = "no_such", better = "lower" }]', "metric = no_such: must be one of"),
             ('[sweep.grid]\n"option.timestep" = []', "option.timestep = []: must be a list with at least one value"),
             ('[sweep.grid]\n"speed" = [1]', "grid: speed: unknown key, must begin with robot."),
@@ -1108,6 +1120,8 @@ class BadInput(SweepTest):
             (("--address", "auto"), "address: auto: needs the engine ray"),
             (("--verify", "2"), "--verify: 2: must be a part"),
             (("--set", "a"), "--set: a: must be"),
+            (("--set", "option.x=a b"), """a b: must be a TOML value or a bare word, such as '"a b"'"""),
+            (("--variant", "a option.timestep=1"), "a option.timestep=1: must be 'NAME: key=value; key=value'"),
             (("--no-such",), "unrecognized arguments: --no-such"),
         ):
             with self.subTest(arguments):
@@ -1115,6 +1129,25 @@ class BadInput(SweepTest):
         self.refused("none.toml", "--out", self.out, text="none.toml: No such file or directory")
         (self.folder / "e.toml").write_text("scene = ")
         self.refused("e.toml", "--out", self.out, text="e.toml: ")
+
+    def test_a_refused_setting_is_named_where_the_sweep_has_it(self):
+        for more, arguments, place in (
+            ('[sweep.grid]\n"geom.no_such.friction" = [1]', (), "e.toml: sweep.grid: geom.no_such.friction"),
+            (TWO_VARIANTS.replace("option.timestep", "option.no_such"), (), "variant coarse: option.no_such"),
+            ("", ("--set", "option.no_such=1"), "--set: option.no_such"),
+        ):
+            with self.subTest(more):
+                self.write(more=more)
+                done = self.run_sweep("e.toml", "--out", self.out, *arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"tendril: {place}", done.stderr)
+
+    def test_what_the_grid_takes_from_vary_is_told(self):
+        for key, told in (("option.gravity", True), ("option.timestep", False)):
+            with self.subTest(key):
+                self.write(more=f'[sweep.grid]\n"{key}" = [{"[0, 0, -5]" if told else 0.01}]')
+                done = self.run_sweep("e.toml", "--out", self.out, "--dry-run")
+                self.assertEqual(f"vary: {key}: is in sweep.grid" in done.stderr, told, done.stderr)
 
     def test_a_folder_of_something_else(self):
         self.write()

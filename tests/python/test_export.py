@@ -278,6 +278,10 @@ def test_rrd(file: Path, tmp_path: Path) -> None:
         (["--to", "csv", "--fps", "0"], "--fps: 0: must be in (0, 250]"),
         (["--to", "csv", "--fps", "300"], "--fps: 300: must be in (0, 250]"),
         (["--to", "csv", "--fps", "60"], "--fps: 60: must be 250 divided by a whole number, such as 62.5"),
+        (
+            ["--to", "csv", "--reward", "-arm_tip_error"],
+            "argument --reward: expected one argument: a value that begins ",
+        ),
         (["--to", "robomimic", "--action", "x"], "--action: x: must be ctrl or command"),
         (["--to", "robomimic", "--observation", "x"], "--observation: x: must be one of qpos, "),
         (["--to", "robomimic", "--reward", "x"], "--reward: x: must be one of wall_force, arm_status, "),
@@ -287,6 +291,24 @@ def test_bad_options_are_one_line_and_write_nothing(file: Path, options: list[st
     done = tendril("export", file, "-o", tmp_path / "out", *options)
     assert done.returncode == 2 and done.stderr.startswith(f"tendril: {line}") and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "npz", "robomimic"])
+def test_only_what_an_export_has_written_is_replaced(file: Path, kind: str, tmp_path: Path) -> None:
+    out = export(file, kind, tmp_path / "out", "--quiet")
+    assert "(an earlier file is replaced)" in tendril("export", file, "--to", kind, "-o", out).stdout
+    other = tmp_path / "other"
+    for content in (b"mine", file.read_bytes(), b"PK\x03\x04 mine"):
+        other.write_bytes(content)
+        done = tendril("export", file, "--to", kind, "-o", other)
+        told = f"tendril: {other}: exists, and no export to {kind} has written it: must be another file, or removed\n"
+        assert (done.returncode, done.stderr) == (2, told)
+        assert other.read_bytes() == content
+
+
+def test_the_folder_of_a_run_has_its_recording(file: Path, tmp_path: Path) -> None:
+    done = tendril("export", file.parent, "--to", "csv", "-o", tmp_path / "x.csv")
+    assert done.stderr == f"tendril: {file.parent}: is the folder of one run: its recording is {file}\n"
 
 
 def test_a_run_without_actions_is_no_data_set(tmp_path: Path) -> None:

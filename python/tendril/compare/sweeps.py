@@ -153,16 +153,27 @@ class Pair(Dataset):
         rows += [[f"variant {name}", *(text.get(name, "") for text in texts)] for name in {**texts[0], **texts[1]}]
         settings = [{key: toml(value) for key, value in plan.settings} for plan in (a, b)]
         rows += [[f"--set {key}", *(one.get(key, "") for one in settings)] for key in {**settings[0], **settings[1]}]
-        rows += [
-            [file, *(plan.files.get(file, "")[:16] for plan in (a, b))]
-            for file in {**a.files, **b.files}
-            if a.files.get(file) != b.files.get(file)
-        ]
-        return rows
+        return rows + [[file, *(plan.files.get(file, "")[:16] for plan in (a, b))] for file in self.changed_files()]
+
+    def changed_files(self) -> list[str]:
+        """Returns the files that are not the same in the two, by their names from the experiments' folders."""
+        a, b = (part.plan.files for part in self.parts)
+        return [file for file in {**a, **b} if a.get(file) != b.get(file)]
 
 
 def _cell(plan: SweepPlan, cell: int, variant: str) -> SettingPairs:
     return ((("variant", variant),) if variant else ()) + plan.cells[cell]
+
+
+def _doubts(pair: Pair, unpaired: list[str]) -> list[str]:
+    """Returns why the two cannot be compared seed by seed."""
+    found = []
+    names = [Path(part.plan.experiment).name for part in pair.parts]
+    if names[0] != names[1]:
+        found.append(f"The two are of different experiments, {names[0]} and {names[1]}: equal seeds are no pairs.")
+    if unpaired:
+        found.append(f"The same seed draws other values of {', '.join(unpaired)} in the two: they are no pairs.")
+    return found
 
 
 def compare_sweeps(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
@@ -171,16 +182,11 @@ def compare_sweeps(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
     origins, unpaired = pair.origins(), pair.unpaired()
     summary = {**pair.summary, "origins": origins, "unpaired": unpaired}
     note = ""
-    names = [Path(part.plan.experiment).name for part in pair.parts]
-    if names[0] != names[1]:
-        words = f"The two are of different experiments, {names[0]} and {names[1]}: equal seeds are no pairs."
+    for words in _doubts(pair, unpaired):
         print(f"tendril: notice: {words}", file=sys.stderr)
-        note = f'<p class="worse">{page.escape(words)}</p>'
-    if unpaired:
-        note += (
-            f'<p class="worse">The same seed draws other values of {page.escape(", ".join(unpaired))} in the two: they '
-            "are no pairs.</p>"
-        )
+        note += f'<p class="worse">{page.escape(words)}</p>'
+    if changed := pair.changed_files():
+        print(f"files that differ: {', '.join(changed)}")
     table = page.table(["", *map(page.escape, pair.names)], [list(map(page.escape, row)) for row in origins], 3)
     for row in pair.success().values():
         print(f"{row['variant']}: {rate_text(row)}")

@@ -37,6 +37,15 @@ JOINT: dict[str, Callable[[Iterator[Steps], Path, str], str]] = {
     "lerobot": write_lerobot,
     "robomimic": write_robomimic,
 }
+#: How a file of a format begins, and what only those have in their first or last bytes that were written here.
+MARKS: dict[str, tuple[bytes, bytes]] = {
+    "parquet": (b"PAR1", b"tendril_version"),
+    "csv": (b"step,time,step_time_us,contacts,", b""),
+    "npz": (b"PK", b"step_time_us.npy"),
+    "mcap": (b"\x89MCAP0", b"tendril"),
+    "rrd": (b"RRF", b"tendril"),
+}
+_LOOKED_AT = 1 << 16  # bytes at each end
 EXTRAS = {"parquet": "data", "minari": "data", "lerobot": "data", "mcap": "view", "rrd": "view"}
 
 
@@ -44,11 +53,31 @@ def sources(source: Path) -> list[tuple[str, Path]]:
     """Names and files: the recording, or those of a sweep."""
     if not source.is_dir():
         return [(source.stem, source)]
+    if not (source / "sweep.json").exists() and (source / "rollout.h5").is_file():
+        raise ModelError(f"{source}: is the folder of one run: its recording is {source / 'rollout.h5'}")
     read_plan(source)
     found = [(file.parent.name, file) for file in sorted(source.glob("runs/[!.]*/rollout.h5"))]
     if not found:
         raise ModelError(f'{source}: has no recordings: set record = "all" in [sweep]')
     return found
+
+
+def _is_own(file: Path, kind: str) -> bool:
+    """Tells whether an export of this format has written the file."""
+    if kind == "robomimic":
+        import h5py
+
+        try:
+            with h5py.File(file, "r") as data:
+                return "data" in data and {"action_low", "env_args"} <= data["data"].attrs.keys()
+        except OSError:
+            return False
+    with open(file, "rb") as stream:
+        begin = stream.read(_LOOKED_AT)
+        stream.seek(max(0, stream.seek(0, 2) - _LOOKED_AT))
+        end = stream.read()
+    first, token = MARKS[kind]
+    return not begin or begin.startswith(first) and (token in begin or token in end)
 
 
 def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
@@ -62,6 +91,8 @@ def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
         raise ModelError(f"{out}: is not empty: choose another -o")
     if not folder and out.is_dir():
         raise ModelError(f"{out}: is a folder: must be a file")
+    if not folder and out.is_file() and not _is_own(out, kind):
+        raise ModelError(f"{out}: exists, and no export to {kind} has written it: must be another file, or removed")
     if kind in SINGLE:
         ending, write = SINGLE[kind]
         for name, file in files:

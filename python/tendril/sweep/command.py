@@ -16,6 +16,7 @@ from typing import IO
 from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, Parser, make_parser
 from tendril._errors import ModelError
 from tendril._program import find_program
+from tendril._python_command import NOT_REPEATED
 from tendril._reading import read_toml
 from tendril._terminal import visible
 from tendril.sweep import report as sweep_report
@@ -26,7 +27,7 @@ from tendril.sweep.folder import is_running
 from tendril.sweep.plan import SweepPlan, command_of, default_folder
 from tendril.sweep.runs import read_entries
 from tendril.sweep.suite import Scorecard, is_suite_folder, merge_suites, run_suite
-from tendril.sweep.table import CommandLineOverrides, is_suite, make_plan, make_plans, suite_name
+from tendril.sweep.table import CommandLineOverrides, is_suite, make_plan, make_plans, overruled, suite_name
 
 SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
 
@@ -239,7 +240,7 @@ def _sweep(words: Sequence[str]) -> int:
     name = suite_name(options.files) if several else plans[0].name
     folder = options.out or default_folder(name)
     if not options.quiet:
-        _warn_of_equal_seeds(plans)
+        _warn_of_seeds(plans)
     if options.dry_run:
         for plan in plans:
             _tell_plan(plan, folder / plan.name if several else folder, run.shard)
@@ -257,12 +258,18 @@ def _sweep(words: Sequence[str]) -> int:
     return _tell_result(result, folder, run, options)
 
 
-def _warn_of_equal_seeds(plans: Sequence[SweepPlan]) -> None:
+def _warn_of_seeds(plans: Sequence[SweepPlan]) -> None:
     for plan in plans:
         if len(plan.seeds) > 1 and not read_toml(Path(plan.experiment)).keys() & {"vary", "family"}:
             print(
                 f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says "
                 "nothing about others",
+                file=sys.stderr,
+            )
+        for key in overruled(plan):
+            print(
+                f"tendril: notice: {plan.experiment}: vary: {key}: is in sweep.grid, whose values are taken: it is not "
+                "drawn",
                 file=sys.stderr,
             )
 
@@ -316,6 +323,8 @@ def _tell_plan(plan: SweepPlan, folder: Path, shard: tuple[int, int]) -> None:
 def _tell_differing(result: SweepResult) -> bool:
     for line in result.differing:
         print(f"tendril: {line}", file=sys.stderr)
+    if result.differing:
+        print(f"tendril: notice: {NOT_REPEATED}", file=sys.stderr)
     return bool(result.differing)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from tendril._errors import ModelError
 from tendril.sweep import journal
 from tendril.sweep.inputs import InputChangeDetector
-from tendril.sweep.plan import SweepPlan, SweepRun
+from tendril.sweep.plan import SweepPlan, SweepRun, refusal_text
 
 DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
 
@@ -141,7 +141,7 @@ class Driver:
         if changed := self._guard.changed():
             raise OSError(f"{changed}: was changed while the sweep ran: start the sweep again")
         if outcome == "rejected":
-            raise Rejected(error)
+            raise Rejected(refusal_text(self._plan, run, error))
         if outcome == "crashed" and any(text in error for text in DISK_FULL):
             raise OSError(error)
         if outcome == "crashed" and attempt <= self._plan.retries:

@@ -251,6 +251,24 @@ def command_of(plan: SweepPlan, run: SweepRun, program: str) -> list[str]:
     return command + set_options(plan.settings_of(run.cell, run.variant))
 
 
+def refusal_text(plan: SweepPlan, run: SweepRun, error: str) -> str:
+    """Returns what the program says of a setting that it was given by `--set`, with the sweep's place of it."""
+    if not error.startswith("--set: "):
+        return error
+    places: dict[str, SettingPairs] = {
+        f"{plan.experiment}: sweep.grid": plan.cells[run.cell],
+        f"variant {run.variant.name}": run.variant.settings,
+        "--set": plan.settings,
+    }
+    named = [
+        place
+        for place, settings in places.items()
+        if any(re.search(rf"\b{re.escape(key.rpartition('.')[2])}\b", error) for key, _ in settings)
+    ]
+    places_of_it = named or [place for place, settings in places.items() if settings]
+    return f"{' or '.join(places_of_it)}: {error.removeprefix('--set: ')}"
+
+
 def set_options(settings: SettingPairs) -> list[str]:
     """Returns the options of `tendril run`."""
     return [word for key, value in settings for word in ("--set", f"{key}={toml(value)}")]

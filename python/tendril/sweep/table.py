@@ -35,7 +35,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return key, parse_toml(f"value = {value}", "--set")["value"]
     except ModelError:
         if re.search(r"[\"'\[\]{}=#,\s]", value):
-            raise ModelError(f"--set: {key}: {value}: must be a TOML value or a bare word") from None
+            quoted = "" if re.search("[\"']", value) else f", such as '\"{value}\"'"
+            raise ModelError(f"--set: {key}: {value}: must be a TOML value or a bare word{quoted}") from None
         return key, value
 
 
@@ -155,7 +156,7 @@ class CommandLineOverrides:
         rows = [("--controller", Variant(name, (), "" if name == "default" else name)) for name in self.controllers]
         for text in self.variants:
             name, _, settings = (part.strip() for part in text.partition(":"))
-            if not name:
+            if not name or "=" in name:
                 raise ModelError(f"--variant: {text}: must be 'NAME: key=value; key=value'")
             pairs = tuple(parse_setting(one) for one in settings.split(";") if one.strip())
             rows.append(("--variant", Variant(name, pairs)))
@@ -217,10 +218,14 @@ def _compare(table: SweepTable) -> tuple[Comparison, ...]:
         raise table.refuse("compare", 'must be a list of { metric = "NAME", better = "lower" }')
     found: dict[str, Comparison] = {}
     for row in rows:
+        if not isinstance(row, dict):
+            raise table.refuse("compare", 'must be a list of { metric = "NAME", better = "lower" }')
         one = SweepTable(f"{table.where}: compare", row, ("metric", "better", "unit"))
         metric = one.text("metric")
         if metric in found:
             raise one.refuse("metric", "is given twice")
+        if "better" not in row:
+            raise one.refuse("metric", 'better is missing, must be "lower" or "higher"')
         if one.text("better") not in ("lower", "higher"):
             raise one.refuse("better", 'must be "lower" or "higher"')
         found[metric] = Comparison(metric, one.text("better"), one.text("unit") if "unit" in row else "")
@@ -234,6 +239,18 @@ def _read_document(file: Path) -> dict[str, Any]:
             f"duration and what varies (docs/experiment_file.md)"
         )
     return read_toml(file)
+
+
+def overruled(plan: SweepPlan) -> list[str]:
+    """Returns the keys of the grid that the experiment's `[vary]` has too: nothing is drawn for them."""
+    varied: list[str] = []
+    for key, value in _flattened(read_toml(Path(plan.experiment)).get("vary", {})):
+        varied += value if key.endswith(".keys") and isinstance(value, list) else [key.rpartition(".")[0]]
+    return [
+        key
+        for key, _ in plan.cells[0]
+        if any(fnmatchcase(key, str(other)) or fnmatchcase(str(other), key) for other in varied)
+    ]
 
 
 def make_plan(
