@@ -101,6 +101,9 @@ std::map<const PythonObjects*, std::unique_ptr<PythonObjects>>& live_objects() {
 
 // ---- kinds
 
+constexpr const char* kReturned =
+    "update returned a value: must return nothing, and write the command: command.q[:] = ...";
+
 /// A setting as Python gives it: name, type, unit, default, low, high, choices, meaning.
 using SettingRow =
     std::tuple<std::string, std::string, std::string, std::string, std::optional<double>,
@@ -316,8 +319,10 @@ class PythonController final : public Base {
     std::copy(memory.begin(), memory.end(), python.memory.data());
     std::copy(next_memory.begin(), next_memory.end(), python.next_memory.data());
     try {
-      python.update(python.measurement_object, python.memory.array(), python.next_memory.array(),
-                    python.command_object, python.report_object);
+      const nb::object returned =
+          python.update(python.measurement_object, python.memory.array(),
+                        python.next_memory.array(), python.command_object, python.report_object);
+      if (!returned.is_none()) throw std::runtime_error(kReturned);
     } catch (nb::python_error& error) {
       throw std::runtime_error(text_of(kind_, error));
     }

@@ -179,9 +179,14 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
       constants_changed = true;
     } else if (!setting.key.starts_with("robot.") && !setting.key.starts_with("controller.") &&
                !setting.key.starts_with("motion.") && !setting.key.starts_with("fault.")) {
+      const bool is_option =
+          setting.origin == "--set" &&
+          (setting.key == "duration" || setting.key == "seed" || setting.key == "controller");
       refuse(setting,
-             "unknown key: must begin with robot., controller., option., body., geom., motion. or "
-             "fault.");
+             is_option ? fmt::format("is no setting: must be given as --{} {}", setting.key,
+                                     setting.value.text())
+                       : "unknown key: must begin with robot., controller., option., body., geom., "
+                         "motion. or fault.");
     }
   }
   if (constants_changed) {

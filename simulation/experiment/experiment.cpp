@@ -349,6 +349,8 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
     root.refuse_unknown({"name", "description", "scene", "family", "keyframe", "duration", "seed",
                          "set", "motion", "fault", "check", "vary",
                          "sweep"});  // the last is for tendril sweep
+    root.refuse_below({"scene", "keyframe", "seed"});
+    root.refuse_below({"duration"}, "fault");
   }
 
   Experiment experiment;

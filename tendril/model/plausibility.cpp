@@ -31,7 +31,7 @@ constexpr double kTurn = 2.0 * std::numbers::pi;
 constexpr double kFastestDrive = 3.0 * kTurn;
 /// What a robot travels, feeds and carries, in its lengths and masses.
 constexpr double kLongestTravel = 200.0, kLongestFeed = 100.0, kFastestTravel = 20.0,
-                 kHeaviestLoad = 20.0;
+                 kHeaviestLoad = 10.0;
 
 class PlausibilityWarnings {
  public:

@@ -238,7 +238,11 @@ Value Value::parse(std::string_view text) {
     // Not a TOML value: a bare word, if it looks like one.
   }
   const bool is_word = !text.empty() && text.find_first_of("\"'[]{}=#,\n\r\t ") == text.npos;
-  if (!is_word) throw ModelError(fmt::format("{}: must be a TOML value or a bare word", text));
+  if (!is_word) {
+    const bool could_be_quoted = text.find_first_of("\"'\n\r") == text.npos;
+    throw ModelError(fmt::format("{}: must be a TOML value or a bare word{}", text,
+                                 could_be_quoted ? fmt::format(", such as '\"{}\"'", text) : ""));
+  }
   return {std::string(text)};
 }
 
@@ -423,8 +427,25 @@ void Fields::refuse_unknown(Keys known) const {
     if (is_known(key.str())) continue;
     if (const std::string_view now = present_name(key.str(), is_known); !now.empty())
       throw ModelError(place(node) + renamed_text(key.str(), now));
-    throw ModelError(fmt::format("{}unknown key '{}', must be one of: {}", place(node), key.str(),
+    const std::string_view nearest = nearest_name(key.str(), known);
+    throw ModelError(fmt::format("{}unknown key '{}'{}, must be one of: {}", place(node), key.str(),
+                                 nearest.empty() ? "" : fmt::format(" (is {} meant?)", nearest),
                                  joined(known)));
+  }
+}
+
+void Fields::refuse_below(std::initializer_list<std::string_view> of_head,
+                          std::string_view except) const {
+  const auto look_at = [&](const Fields& below) {
+    for (const std::string_view key : of_head)
+      if (below.has(key))
+        below.refuse(key, "is a key of the file, not of this table: must stand above the tables");
+  };
+  for (const auto& [key, node] : *table_) {
+    if (key == except) continue;
+    if (node.is_table()) look_at(table(key.str()));
+    if (!node.is_array_of_tables()) continue;
+    for (const Fields& one : tables(key.str())) look_at(one);
   }
 }
 

@@ -61,6 +61,10 @@ class Fields {
   void refuse_unknown(std::initializer_list<std::string_view> known) const {
     refuse_unknown(Keys(known.begin(), known.size()));
   }
+  /// Refuses a key of these, which only the head of the file has, in a table below it: it was
+  /// written after that table's header. The table `except` may have keys of these names.
+  void refuse_below(std::initializer_list<std::string_view> of_head,
+                    std::string_view except = "controller") const;
 
   [[nodiscard]] bool has(std::string_view key) const { return table_->contains(key); }
   [[nodiscard]] const toml::node* get(std::string_view key) const { return table_->get(key); }

@@ -113,6 +113,8 @@ CASES = [
     ("duration is a word", {}, ["run", "good.xml", "--duration", "10s"], USAGE, ["--duration", "10s", "(0, 1e6]"]),
     ("set without value", {}, run("good.xml", "--set", "option.timestep"), USAGE, ["--set", "key=value"]),
     ("set of an unknown key", {}, run("good.xml", "--set", "speed=1"), USAGE, ["--set", "speed", "option."]),
+    ("set of an option", {}, run("good.xml", "--set", "duration=1"), USAGE, ["must be given as --duration 1"]),
+    ("set of two words", {}, run("good.xml", "--set", "controller.x=a b"), USAGE, ["a b: must", """'"a b"'"""]),
     (
         "set of a bad timestep",
         {},

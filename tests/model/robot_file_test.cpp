@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,15 @@ namespace {
 
 const std::string kSection = "[[section]]\nconstant_length = 0.1\nbend_limit = 2.0\n";
 
+/// Tendons of the last section.
+std::string tendons_at(const std::string& angles) {
+  std::string text;
+  std::istringstream words(angles);
+  for (std::string angle; words >> angle;)
+    text += "[[tendon]]\nangle = " + angle + "\ndistance = 0.01\n";
+  return text;
+}
+
 std::string refusal(const std::string& toml) {
   try {
     static_cast<void>(parse_as<ContinuumDescription>(toml, "arm.toml"));
@@ -25,6 +35,23 @@ std::string refusal(const std::string& toml) {
 }
 
 }  // namespace
+
+TEST_CASE("robot file: angles of tendons may be rounded, and must surround the backbone",
+          "[robot_file]") {
+  const std::string controller = "[controller]\nplugin = \"tendril.reach\"\n";
+  const auto said = [&](const std::string& angles) {
+    return refusal(kSection + tendons_at(angles) + controller);
+  };
+  for (const char* const angles : {"0 2.09 4.19", "0 2.1 4.2", "0 2 4.2", "0.5236 2.618 4.7124",
+                                   "0 2.0944 -2.09", "0 1.57 3.14 4.71", "0 0.1 3.2", "1 2 3 5"}) {
+    CAPTURE(angles);
+    CHECK(said(angles) == "accepted");
+  }
+  for (const char* const angles : {"0 1 2", "0 0.1 3.1", "0 1.57 3.14", "0 3.1416"}) {
+    CAPTURE(angles);
+    CHECK_THAT(said(angles), Contains("cannot be bent in every direction"));
+  }
+}
 
 TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
   struct Case {
@@ -39,6 +66,13 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"section without brackets", "[section]\nradius = 1\n", "arm.toml:1: section = "},
       {"unknown key", section("stiffness = 1"), "arm.toml:4: section 1: unknown key 'stiffness'"},
       {"unknown top key", "sectons = 1\n" + kSection, "arm.toml:1: unknown key 'sectons'"},
+      {"a misspelled key", section("bending_limit = 1"),
+       "arm.toml:4: section 1: unknown key 'bending_limit' (is bend_limit meant?), must be one of"},
+      {"a key of the file in a section", section("compliance = \"link\""),
+       "arm.toml:4: section 1: compliance = 'link': is a key of the file, not of this table: must "
+       "stand above the tables"},
+      {"a key of the file in its last table", kSection + "[base]\nself_collision = true\n",
+       "arm.toml:5: base: self_collision = true: is a key of the file"},
       {"unknown base key", kSection + "[base]\nlift = 1\n", "arm.toml:5: base: unknown key 'lift'"},
       {"snake", "kind = \"snake\"\n" + kSection,
        "arm.toml:1: kind = 'snake': this file is a snake, must be"},
@@ -218,6 +252,20 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        kSection + "[[tendon]]\nangle = 0\ndistance = 0.01\n[[tendon]]\nangle = 2\ndistance = 0.01\n"
                   "[controller]\nplugin = \"tendril.reach\"\n",
        "arm.toml:1: section 1: has no bend servo and cannot be bent in every direction"},
+      {"tendons at angles in degrees for a controller",
+       kSection + tendons_at("0 120 240") + "[controller]\nplugin = \"tendril.reach\"\n",
+       "arm.toml:1: section 1: has no bend servo and cannot be bent in every direction: a "
+       "controller needs at least three tendons or chambers around the backbone that end in it; "
+       "here end 3, angle = 0, 120, 240 rad: is the unit rad, not degrees?"},
+      {"a section in which no tendon ends",
+       kSection + kSection + tendons_at("0 2.1 4.2") + "[controller]\nplugin = \"tendril.reach\"\n",
+       "arm.toml:1: section 1: has no bend servo and cannot be bent in every direction: a "
+       "controller needs at least three tendons or chambers around the backbone that end in it; "
+       "none ends here, and bend_servo = true would give it a servo"},
+      {"a tendon with a name of sections",
+       kSection + "[[tendon]]\nname = \"s1t1\"\nangle = 0\ndistance = 0.01\n",
+       "arm.toml:5: tendon 1: name = 's1t1': begins like the names of section 1: must not begin "
+       "with s and a digit"},
       {"servo key beside tendons",
        section("bend_gain = 1") + "[[tendon]]\nangle = 0\ndistance = 0.01\n",
        "arm.toml:4: section 1: bend_gain = 1: the section is bent by its tendons"},

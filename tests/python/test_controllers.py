@@ -518,6 +518,8 @@ print(data.sensor("R_status").data[0])
         ("raise ValueError('no\\nway')", "my_ctrl.py:12: ValueError: no way"),
         ("np.linalg.inv(np.zeros((2, 2)))", "my_ctrl.py:12: LinAlgError: Singular matrix"),
         ("command.q[:] = np.nan", "the controller's command is not finite"),
+        ("command.q = command.q", "has no setter: an array is written by its numbers, such as command.q[:] = ..."),
+        ("return command.q", "update returned a value: must return nothing, and write the command: command.q[:] = ..."),
         ("next_memory[:] = 1; report.status = 11", "my_ctrl.py:12: ValueError: status = 11: must be in [0, 10]"),
     ],
 )

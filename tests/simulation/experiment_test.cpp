@@ -176,7 +176,7 @@ TEST_CASE("experiment: errors name file, line, field, value and what is allowed"
   };
   const auto c = GENERATE(values<Case>({
       {"scene = \"a.xml\"\nduratoin = 3",
-       "folder/try.toml:2: unknown key 'duratoin', must be one of: name,"},
+       "folder/try.toml:2: unknown key 'duratoin' (is duration meant?), must be one of: name,"},
       {"scene = 3", "folder/try.toml:1: scene = 3: must be a string, not empty"},
       {"duration = 3", "scene: is missing, must be a scene"},
       {"scene = \"a.xml\"\nduration = -1", "folder/try.toml:2: duration = -1: must be in (0, 1e6]"},
@@ -187,6 +187,8 @@ TEST_CASE("experiment: errors name file, line, field, value and what is allowed"
       {"scene = \"a.xml\"\nname = \"../x\"", "name = '../x': must not contain '/'"},
       {"scene = \"a.xml\"\n[set]\nspeed = 1",
        "folder/try.toml:3: set: speed = 1: unknown key, must begin with robot."},
+      {"scene = \"a.xml\"\n[[check]]\nmetric = \"tip_error_end\"\nmax = 1\nduration = 3",
+       "folder/try.toml:5: check 1: duration = 3: is a key of the file, not of this table"},
       {"scene = \"a.xml\"\n[[check]]\nmax = 1", "check 1: metric: is missing"},
       {"scene = \"a.xml\"\n[[check]]\nmetric = \"tip_error\"\nmax = 1",
        "folder/try.toml:3: check 1: metric = 'tip_error': must be SIGNAL_("},

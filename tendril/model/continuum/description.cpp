@@ -23,6 +23,7 @@ void refuse_unknown_keys(const Fields& top) {
     if (std::find(keys.begin(), keys.end(), kind->table) == keys.end()) keys.push_back(kind->table);
   keys.insert(keys.end(), {"start", "controller"});
   top.refuse_unknown(keys);
+  top.refuse_below({"compliance", "planar", "self_collision", "integrator", "timestep"});
 }
 
 void read_top(const Fields& top, ContinuumDescription& robot) {

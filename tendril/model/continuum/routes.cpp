@@ -30,7 +30,11 @@ void require_free_name(const Fields& fields, const std::string& name) {
   const std::vector<std::string_view> own = own_names();
   const bool is_section = name.size() > 1 && name[0] == 's' && is_digit(name[1]);
   if (!is_section && std::find(own.begin(), own.end(), name) == own.end()) return;
-  fields.refuse("name", "is a name of the model's own: not " + joined(own) + ", s1 ...");
+  fields.refuse("name", is_section
+                            ? "begins like the names of section " +
+                                  name.substr(1, name.find_first_not_of("0123456789", 1) - 1) +
+                                  ": must not begin with s and a digit; \"t" + name + "\" is free"
+                            : "is a name of the model's own: must not be " + joined(own));
 }
 
 /// About the backbone; two numbers, where it begins and at its end, of one that `may_turn`.

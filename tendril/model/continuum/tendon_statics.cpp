@@ -1,7 +1,12 @@
 #include "tendril/model/continuum/tendon_statics.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/QR>
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
 #include <tuple>
 
 #include "tendril/kinematics/tension_distribution.hpp"
@@ -30,13 +35,24 @@ bool has_free_length(const ContinuumDescription& robot, std::size_t section) {
 /// Tells whether these moments of unit forces can be had by forces > 0 in every direction: that is
 /// so if some of these make no moment and all ranks are there.
 bool balance(const Eigen::MatrixXd& moments) {
-  constexpr double kMax = 1e4, kTolerance = 1e-3;  // of what a tendon at 1 makes
+  constexpr double kTolerance = 1e-3;  // of what a tendon at 1 makes
   const auto count = moments.cols();
-  TensionDistribution distribution(moments, Eigen::VectorXd::Ones(count),
-                                   Eigen::VectorXd::Constant(count, kMax));
-  Eigen::VectorXd forces(count);
-  const double error = distribution.distribute(Eigen::VectorXd::Zero(moments.rows()), forces).error;
-  return error <= kTolerance * moments.cwiseAbs().maxCoeff();
+  // Small limits first: the forces are as exact as a part of their largest.
+  return std::ranges::any_of(std::array{10.0, 1e2, 1e3, 1e4}, [&](double most) {
+    TensionDistribution distribution(moments, Eigen::VectorXd::Ones(count),
+                                     Eigen::VectorXd::Constant(count, most));
+    Eigen::VectorXd forces(count);
+    const auto result = distribution.distribute(Eigen::VectorXd::Zero(moments.rows()), forces);
+    return result.error <= kTolerance * moments.cwiseAbs().maxCoeff();
+  });
+}
+
+/// The rank; an angle that was rounded to pi makes none.
+Eigen::Index rank(const Eigen::MatrixXd& moments) {
+  constexpr double kRounded = 1e-5;
+  Eigen::FullPivHouseholderQR<Eigen::MatrixXd> decomposition(moments);
+  decomposition.setThreshold(kRounded);
+  return decomposition.rank();
 }
 
 /// Moments and forces of the body against the coordinates of the start pose.
@@ -127,19 +143,33 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
     if (!has_length) --row;
     for (int k = 0; !has_bend && k < (robot.planar ? 1 : 2); ++k) bends.push_back(--row);
     const Eigen::MatrixXd after = moments.bottomRows(moments.rows() - row);
-    if (after.cols() == 0 || after.fullPivHouseholderQr().rank() < after.rows())
-      return static_cast<int>(i);
+    if (after.cols() == 0 || rank(after) < after.rows()) return static_cast<int>(i);
     // A length goes back by itself.
     if (!bends.empty() && !balance(moments(bends, Eigen::all))) return static_cast<int>(i);
   }
   return std::nullopt;
 }
 
+/// What ends in section `i`, for the message that it is not enough.
+std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
+  std::string angles;
+  int count = 0;
+  bool is_beyond_turn = false;
+  for (const TendonRoute& route : tendon_routes(robot)) {
+    if (static_cast<std::size_t>(route.section) != i) continue;
+    angles += fmt::format("{}{:.4g}", count++ == 0 ? "" : ", ", route.angle);
+    is_beyond_turn = is_beyond_turn || std::abs(route.angle) > 2.0 * std::numbers::pi;
+  }
+  if (count == 0) return "; none ends here, and bend_servo = true would give it a servo";
+  return fmt::format("; here end {}, angle = {} rad{}", count, angles,
+                     is_beyond_turn ? ": is the unit rad, not degrees?" : "");
+}
+
 void require_drives(const Fields& top, const ContinuumDescription& robot) {
   const std::optional<int> section = section_without_drive(robot);
   if (!section) return;
   const auto i = static_cast<std::size_t>(*section);
-  top.tables("section")[i].refuse_object(
+  const std::string reason =
       is_driven(robot.physics[i].bend)
           ? "has no length servo, and nothing sets its length: a controller needs one, or a chamber"
       : has_free_length(robot, i)
@@ -150,7 +180,9 @@ void require_drives(const Fields& top, const ContinuumDescription& robot) {
           ? "has no bend servo and cannot be bent both ways: a controller needs two tendons or "
             "chambers on opposite sides"
           : "has no bend servo and cannot be bent in every direction: a controller needs at least "
-            "three tendons or chambers around the backbone that end in it");
+            "three tendons or chambers around the backbone that end in it";
+  top.tables("section")[i].refuse_object(
+      is_driven(robot.physics[i].bend) ? reason : reason + routes_text(robot, i));
 }
 
 void refuse_tendons_in_guide(const Fields& top, const ContinuumDescription& robot) {

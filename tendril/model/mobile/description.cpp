@@ -217,6 +217,7 @@ void read_joints(const Fields& top, MobileDescription& robot) {
 MobileDescription MobileDescription::read(const FileContents& file) {
   const Fields& top = file.top;
   top.refuse_unknown(kTopKeys);
+  top.refuse_below({"self_collision"});
   MobileDescription robot;
   robot.text = file.text;
   robot.name = top.text("name", robot.name);

@@ -196,6 +196,8 @@ SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
 SnakeDescription SnakeDescription::read(const FileContents& file) {
   const Fields& top = file.top;
   top.refuse_unknown(kTopKeys);
+  top.refuse_below({"joints", "link_length", "link_lengths", "radius", "link_mass", "joint_limit",
+                    "torque_limit", "self_collision"});
   SnakeDescription snake;
   snake.text = file.text;
   snake.name = top.text("name", snake.name);
