@@ -59,9 +59,10 @@ Path read_path(const Settings& settings) {
 void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) {
   for (double s = 0.0; s < feed_end; s += kCheckSpacing) {
     if (path.position(s).head<2>().norm() > 1e-6) {
-      throw ModelError("waypoints: the path leaves the feed axis at " + millimeters(s) +
-                       ": must be straight along +z for the " + millimeters(feed_end) +
-                       " that the base is fed");
+      throw ModelError(fmt::format(
+          "waypoints: the path leaves the feed axis at {}: must be straight along +z of the arm's "
+          "base frame, in which waypoints are, for the {} that the base is fed",
+          millimeters(s), millimeters(feed_end)));
     }
   }
   double offset = 0.0;
