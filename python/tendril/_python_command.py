@@ -17,8 +17,8 @@ from tendril._terminal import visible
 _DIFFERENT, _INTERRUPTED = 1, 130  # exit codes
 #: What may be wrong with a controller whose numbers are others the next time.
 NOT_REPEATED = (
-    "a controller has the same numbers again if all that lasts is in its memory, not in self or a generator of random "
-    "numbers (docs/python.md#controllers)"
+    "numbers are different the next time if a controller keeps something outside its memory, such as in self, or draws "
+    "random numbers (docs/python.md#controllers)"
 )
 
 
@@ -80,5 +80,5 @@ def main(words: list[str]) -> int:
     with contextlib.suppress(KeyboardInterrupt):
         code = int(program.tendril_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments), 1))
     if words[:2] == ["rollout", "replay"] and code == _DIFFERENT:
-        print(f"tendril: notice: {NOT_REPEATED}", file=sys.stderr)
+        print(visible(f"tendril: notice: {', '.join(files_in(words))}: {NOT_REPEATED}"), file=sys.stderr)
     return code

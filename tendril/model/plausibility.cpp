@@ -234,7 +234,11 @@ class PlausibilityWarnings {
     if (payload == nullptr) return;
     double mass = 0.0;
     for (const SectionPhysics& physics : robot.physics) mass += physics.mass;
-    doubt("tip", "payload", payload->mass, "kg", kHeaviestLoad * mass, "g");
+    if (payload->mass > kHeaviestLoad * mass)
+      lines.push_back(
+          fmt::format("tip: payload = {:.4g} kg, {:.3g} times the arm's mass ({:.3g} kg): is the "
+                      "unit kg, not g?",
+                      payload->mass, payload->mass / mass, mass));
   }
 
   void chamber(const Chamber& chamber) {

@@ -111,7 +111,7 @@ TEST_CASE("plausibility: numbers of robots in another unit are named with their 
        "angle = 90 rad, more than 6.28 rad: is the unit rad, not degrees?"},
       {"tendon in mm", arm + "[[tendon]]\nangle = 0\ndistance = 5\n",
        "distance = 5 m from the backbone, outside section 1, whose radius is 0.008 m: is the unit"},
-      {"payload in g", arm + "[tip]\npayload = 5\n", "tip: payload = 5 kg"},
+      {"payload in g", arm + "[tip]\npayload = 5\n", "tip: payload = 5 kg, "},
       {"feed in mm", arm + "[base]\nfeed = 300\n", "base: feed = 300 m"},
       {"heading in degrees", snake + "[start]\nheading = 90\n", "start: heading = 90 rad"},
       {"phase in degrees", snake + "[start]\npitch = [0.2, 1, 90]\n",

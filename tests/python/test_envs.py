@@ -399,3 +399,16 @@ def test_a_fork_of_a_process_that_has_drawn_says_so(tmp_path: Path) -> None:
         "env.close(); os._exit(found)\n"
     )
     assert subprocess.run([sys.executable, program], timeout=60).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "make_one", [lambda: make("Tendril/Reach-v0"), lambda: td.envs.VectorEnvironment("Reach", 2, 1)]
+)
+def test_an_action_beyond_the_limits_is_clipped_and_told_once(make_one: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(gymnasium.logger, "warn", lambda text, *_: told.append(text))
+    env = make_one()
+    env.reset(seed=0)
+    for action in (1.0, 10.0, -10.0):
+        env.step(np.full(env.action_space.shape, action, dtype=np.float32))
+    assert [text for text in told if "clipped" in text] == ["action = 10: is clipped to [-1, 1]; told once"]

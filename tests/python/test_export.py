@@ -306,6 +306,13 @@ def test_only_what_an_export_has_written_is_replaced(file: Path, kind: str, tmp_
         assert other.read_bytes() == content
 
 
+def test_a_second_name_is_the_output(file: Path, tmp_path: Path) -> None:
+    done = tendril("export", file, "x.csv")
+    assert done.stderr == "tendril: x.csv: must be given with its format: --to FORMAT -o x.csv\n"
+    done = tendril("export", file)
+    assert done.stderr == "tendril: the following arguments are required: --to, -o/--output\n"
+
+
 def test_the_folder_of_a_run_has_its_recording(file: Path, tmp_path: Path) -> None:
     done = tendril("export", file.parent, "--to", "csv", "-o", tmp_path / "x.csv")
     assert done.stderr == f"tendril: {file.parent}: is the folder of one run: its recording is {file}\n"

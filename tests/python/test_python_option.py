@@ -115,7 +115,7 @@ def test_a_recording_keeps_the_file_and_replays_with_it(folder: Path) -> None:
     (folder / "my_ctrl.py").write_text(CONTROLLER.replace("0.02, 0.02", "0.01, 0.0001"))
     other = tendril(folder, "rollout", "replay", "out/rollout.h5", "--python", "my_ctrl.py")
     assert other.returncode == 1 and "different: step" in other.stdout
-    assert "has the same numbers again if all that lasts is in its memory" in other.stderr
+    assert "my_ctrl.py: numbers are different the next time if a controller keeps something" in other.stderr
 
 
 def test_a_pipe_is_no_python_file(folder: Path) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import tendril as td
 from tendril import _sim
 from tendril.envs.environments import Environment, require_mode
-from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE, plain_actions
+from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE, plain_actions, tell_clipped
 
 _STATE = ("time", "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
@@ -135,7 +135,7 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         action = plain_actions(action)
         if np.abs(action).max(initial=0.0) > 1.0 and not self._clipped:
             self._clipped = True
-            gymnasium.logger.warn(f"action = {np.abs(action).max():.3g}: is clipped to [-1, 1]; told once")
+            tell_clipped(action)
         action = np.clip(action, -1.0, 1.0)
         run, low, high = self._run, self._limits[:, 0], self._limits[:, 1]
         if self._rate is None:

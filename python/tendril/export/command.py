@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -123,8 +124,9 @@ def main(words: Sequence[str]) -> int:
         "Example: tendril export out/tube/rollout.h5 --to parquet -o tube.parquet",
     )
     command.add_argument("source", type=Path, help="recording (.h5), or folder of a sweep")
-    command.add_argument("--to", required=True, metavar="FORMAT", help=", ".join([*SINGLE, *JOINT]))
-    command.add_argument("-o", "--output", type=Path, required=True, help="file or folder")
+    command.add_argument("other", nargs="?", help=argparse.SUPPRESS)
+    command.add_argument("--to", metavar="FORMAT", help=", ".join([*SINGLE, *JOINT]))
+    command.add_argument("-o", "--output", type=Path, help="file or folder")
     command.add_argument("--fps", help="rows a second [all; mcap, rrd: 50]")
     command.add_argument(
         "--observation",
@@ -139,6 +141,10 @@ def main(words: Sequence[str]) -> int:
     )
     command.add_argument("--quiet", action="store_true", help="print nothing")
     options = command.parse_args(words)
+    if options.other:
+        raise ModelError(f"{options.other}: must be given with its format: --to FORMAT -o {options.other}")
+    if options.to is None or options.output is None:
+        command.error("the following arguments are required: --to, -o/--output")
     if options.video and options.to != "lerobot":
         raise ModelError("--video: must be given with --to lerobot")
     try:
@@ -152,8 +158,9 @@ def main(words: Sequence[str]) -> int:
     except ImportError as error:
         if error.name in (None, "h5py", "mujoco", "numpy") or options.to not in EXTRAS:
             raise
+        package = {"rerun": "rerun-sdk"}.get(error.name, error.name)
         raise ModelError(
-            f"--to: {options.to}: Python module {error.name} is missing: pip install "
+            f"--to: {options.to}: Python module {error.name} is missing: pip install {package}, or with all others "
             f'"tendril-mujoco[{EXTRAS[options.to]}]"'
         ) from None
     if not options.quiet:
