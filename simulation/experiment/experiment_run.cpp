@@ -9,6 +9,7 @@
 
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/experiment/run_recorder.hpp"
+#include "simulation/scene/start_checks.hpp"
 #include "simulation/scene/switched_off.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/standard_arithmetic.hpp"
@@ -178,9 +179,18 @@ const RunResult& ExperimentRun::finish() {
       result_.wall_time > 0.0 ? result_.simulated_time / result_.wall_time : 0.0;
   result_.step_times = step_times_.times();
   evaluate();
+  if (result_.outcome != Outcome::Diverged) tell_passing_robots();
   if (recorder_)
     recorder_->close(result_.reason.empty() ? to_string(result_.outcome) : result_.reason);
   return result_;
+}
+
+void ExperimentRun::tell_passing_robots() {
+  const std::size_t known = result_.notices.size();
+  for (const std::string& line : passing_robots(model_, data_))
+    result_.notices.push_back(fmt::format("{}: {}", experiment_.scene.string(), line));
+  if (on_notices_ && result_.notices.size() > known)
+    on_notices_(std::span(result_.notices).subspan(known));
 }
 
 void ExperimentRun::evaluate() {

@@ -68,6 +68,7 @@ class ExperimentRun {
 
   void diverged(std::string reason);
   void evaluate();
+  void tell_passing_robots();
 
   const Experiment& experiment_;
   const PreparedRun& run_;

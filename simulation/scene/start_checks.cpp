@@ -46,6 +46,18 @@ class StartDoubts {
     return std::move(lines_);
   }
 
+  std::vector<std::string> passing_robots() {
+    overlaps_without_contact();
+    for (const auto& [pair, deepest] : deepest_)
+      lines_.push_back(fmt::format(
+          "robots {} and {} pass through each other: body '{}' is {:.3g} mm deep in {} at the end; "
+          "self_collision = true in both robot files lets them collide",
+          label_of(pair.first), label_of(-pair.second),
+          object_name(m_, mjOBJ_BODY, m_.geom_bodyid[deepest.geom]), 1e3 * deepest.depth,
+          name_of(m_, deepest.other)));
+    return std::move(lines_);
+  }
+
  private:
   struct Deepest {
     int geom = -1, other = -1;  // of the robot, and of what it is in
@@ -75,8 +87,11 @@ class StartDoubts {
         overlap_without_contact(solid[i], solid[k]);
   }
 
+  bool stands(int geom) const { return m_.body_weldid[m_.geom_bodyid[geom]] == 0; }
+
   void overlap_without_contact(int a, int b) {
     if (robots_.base_of_geom(a) == robots_.base_of_geom(b)) return;
+    if (stands(a) && stands(b)) return;  // two mounts
     const double reach = m_.geom_rbound[a] + m_.geom_rbound[b];
     if (mju_dist3(d_.geom_xpos + 3 * a, d_.geom_xpos + 3 * b) >= reach || can_touch(m_, a, b))
       return;
@@ -176,6 +191,10 @@ class StartDoubts {
 
 std::vector<std::string> start_doubts(const mjModel& model, mjData& data) {
   return StartDoubts(model, data).lines();
+}
+
+std::vector<std::string> passing_robots(const mjModel& model, mjData& data) {
+  return StartDoubts(model, data).passing_robots();
 }
 
 }  // namespace tendril::simulation

@@ -12,4 +12,8 @@ namespace tendril::simulation {
 /// robot on a free base that nothing carries. To be called after mj_forward.
 [[nodiscard]] std::vector<std::string> start_doubts(const mjModel& model, mjData& data);
 
+/// Returns a line for each two robots that are in each other and cannot touch, as at the end of a
+/// run.
+[[nodiscard]] std::vector<std::string> passing_robots(const mjModel& model, mjData& data);
+
 }  // namespace tendril::simulation

@@ -78,6 +78,28 @@ TEST_CASE("start: robots that are beside things, and touch them, are not told", 
             .empty());
 }
 
+TEST_CASE("end: robots that pass through each other are told", "[scene]") {
+  const auto told = [](const std::string& self_collision, double distance) {
+    const TemporaryFolder folder;
+    folder.write("arm.toml", self_collision + kArm);
+    const Scene scene = load_scene(folder.write(
+        "scene.xml", fmt::format(R"(<mujoco><option integrator="discrete" cone="elliptic"
+impratio="10" iterations="100"/><asset><model name="robot" file="arm.toml"/></asset><worldbody>
+<attach model="robot" body="base" prefix="A_"/>
+<frame pos="{} 0 0"><attach model="robot" body="base" prefix="B_"/></frame>
+</worldbody></mujoco>)",
+                                 distance)));
+    const DataPtr data = make_data(*scene.model);
+    mj_forward(scene.model.get(), data.get());
+    return passing_robots(*scene.model, *data);
+  };
+  const auto lines = told("", 0.005);
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], Contains("robots A_base and B_base pass through each other"));
+  CHECK(told("", 0.1).empty());
+  CHECK(told("self_collision = true\n", 0.005).empty());
+}
+
 TEST_CASE("start: a base falls if nothing carries it, and only then", "[scene]") {
   const auto lines = doubts(kOnFreeBody);
   REQUIRE(lines.size() == 1);
