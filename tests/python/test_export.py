@@ -293,8 +293,10 @@ def test_bad_options_are_one_line_and_write_nothing(file: Path, options: list[st
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["csv", "npz", "robomimic"])
+@pytest.mark.parametrize("kind", ["csv", "npz", "robomimic", "parquet", "mcap", "rrd"])
 def test_only_what_an_export_has_written_is_replaced(file: Path, kind: str, tmp_path: Path) -> None:
+    if module := {"parquet": "pyarrow", "mcap": "mcap", "rrd": "rerun"}.get(kind):
+        library(module)
     out = export(file, kind, tmp_path / "out", "--quiet")
     assert "(an earlier file is replaced)" in tendril("export", file, "--to", kind, "-o", out).stdout
     other = tmp_path / "other"

@@ -40,7 +40,6 @@ JOINT: dict[str, Callable[[Iterator[Steps], Path, str], str]] = {
 }
 #: How a file of a format begins, and what only those have in their first or last bytes that were written here.
 MARKS: dict[str, tuple[bytes, bytes]] = {
-    "parquet": (b"PAR1", b"tendril_version"),
     "csv": (b"step,time,step_time_us,contacts,", b""),
     "npz": (b"PK", b"step_time_us.npy"),
     "mcap": (b"\x89MCAP0", b"tendril"),
@@ -72,6 +71,14 @@ def _is_own(file: Path, kind: str) -> bool:
             with h5py.File(file, "r") as data:
                 return "data" in data and {"action_low", "env_args"} <= data["data"].attrs.keys()
         except OSError:
+            return False
+    if kind == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return (pq.read_schema(file).metadata or {}).get(b"format") == b"tendril rollout"
+        except (OSError, pa.ArrowException):
             return False
     with open(file, "rb") as stream:
         begin = stream.read(_LOOKED_AT)
