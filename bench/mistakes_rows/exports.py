@@ -108,8 +108,8 @@ MISTAKES = [
     Mistake(
         "E8",
         "export over a file that exists",
-        0,
-        (r"x\.csv", "", "", "replace|exists|overw"),
+        2,
+        (r"x\.csv", "", "", "replace|exists|overw|written"),
         act=over_an_existing_file,
     ),
     export("E9", "no `-o`", 2, ("", "-o", "", "required|missing"), "--to", "csv"),
