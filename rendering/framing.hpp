@@ -9,7 +9,7 @@
 
 namespace tendril::simulation {
 
-/// Geoms that an image must show, as far as they are drawn (see picture_options): those of robots;
+/// Geoms that an image must show, as far as they are drawn (see image_options): those of robots;
 /// without a robot those of moving bodies.
 [[nodiscard]] std::vector<int> geoms_to_show(const mjModel& model);
 
@@ -19,7 +19,7 @@ void geom_corner(const mjModel& model, const mjData& data, int geom, int corner,
 
 /// Tells whether a point is inside an image.
 /// @param aspect  width / height of the image
-[[nodiscard]] bool is_in_picture(const mjvGLCamera& eye, double aspect, const mjtNum point[3]);
+[[nodiscard]] bool is_in_image(const mjvGLCamera& eye, double aspect, const mjtNum point[3]);
 
 /// The nearest free camera that looks in the direction of another one and has a set of points
 /// inside its image. With coordinates (x, y, z) along right, up and forward, a camera at c sees
@@ -37,7 +37,7 @@ class Framing {
   void add(const mjtNum point[3]);
 
   /// Adds the corners of what a camera shows at the distance of the model's center.
-  void add_picture(const mjModel& model, const mjvGLCamera& eye);
+  void add_image(const mjModel& model, const mjvGLCamera& eye);
 
   /// No value without points, or if the engine would not draw the farthest one.
   [[nodiscard]] std::optional<mjvCamera> camera() const;
@@ -98,7 +98,7 @@ class Subject {
                                      const mjvCamera& like, double aspect);
 
 /// A scene's camera if it shows all of the robots as they stand, else the nearest free one in its
-/// direction that does and shows also what it shows (Framing::add_picture).
+/// direction that does and shows also what it shows (Framing::add_image).
 [[nodiscard]] mjvCamera complete_camera(const mjModel& model, const mjData& data,
                                         const mjvCamera& own, double aspect);
 

@@ -27,7 +27,7 @@ bool is_image_size(int pixels) { return kSmallestImage <= pixels && pixels <= kL
 
 void require_image_size(int width, int height) {
   if (!is_image_size(width) || !is_image_size(height)) {
-    throw RenderError(fmt::format("picture size: {} x {}: both must be {} to {}", width, height,
+    throw RenderError(fmt::format("image size: {} x {}: both must be {} to {}", width, height,
                                   kSmallestImage, kLargestImage));
   }
 }

@@ -77,7 +77,7 @@ def engine_pip(place):
     return require("mujoco-core==4.0.1" in answer.text, answer.seen())
 
 
-def python_row(key, promise, text, needs=(), wanted="ok", prepare=None, patience=30, slow=False):
+def python_row(key, promise, text, needs=(), expected="ok", prepare=None, patience=30, slow=False):
     @row(f"P-{key}", 8, promise, slow=slow)
     def show(place):
         for module in needs:
@@ -89,7 +89,7 @@ def python_row(key, promise, text, needs=(), wanted="ok", prepare=None, patience
         if answer.code < 0 or answer.code == 124:
             sound(answer)
         return require(
-            answer.code == 0 and wanted in answer.out,
+            answer.code == 0 and expected in answer.out,
             answer.errors.strip().splitlines()[-1] if answer.errors.strip() else answer.seen(),
         )
 
@@ -187,7 +187,7 @@ python_row(
 )
 python_row(
     "fork-render",
-    "a picture in the parent, then pictures in forked environments: drawn or refused, no hang",
+    "an image in the parent, then images in forked environments: drawn or refused, no hang",
     GYM + "m = lambda: gymnasium.make('Tendril/Reach-v0', render_mode='rgb_array')\n"
     "if __name__ == '__main__':\n    e = m(); e.reset(seed=0); e.render(); e.close()\n"
     "    v = gymnasium.vector.AsyncVectorEnv([m] * 2, context='fork'); v.reset(seed=0)\n"

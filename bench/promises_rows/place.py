@@ -24,7 +24,7 @@ ITEMS = {
     4: "a sweep's result belongs to its inputs",
     5: "outputs never destroy",
     6: "hostile files stay data",
-    7: "units and frames are doubted",
+    7: "implausible units and frames are reported",
     8: "the package beside others",
     9: "plain bugs",
     10: "the same bits",

@@ -48,7 +48,7 @@ def digested(place, *names, **options):
 
 
 def png(width=4, height=4):
-    """A gray picture."""
+    """A gray image."""
 
     def chunk(kind, data):
         body = kind + data

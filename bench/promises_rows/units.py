@@ -1,4 +1,4 @@
-"""7. Units and frames are doubted."""
+"""7. Implausible units and frames are reported."""
 
 from promises_rows.place import (
     TIP,

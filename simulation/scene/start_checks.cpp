@@ -31,9 +31,9 @@ std::string name_of(const mjModel& m, int geom) {
   return name;
 }
 
-class StartDoubts {
+class StartWarnings {
  public:
-  StartDoubts(const mjModel& model, mjData& data) : m_(model), d_(data), robots_(model) {}
+  StartWarnings(const mjModel& model, mjData& data) : m_(model), d_(data), robots_(model) {}
 
   std::vector<std::string> lines() {
     for (int i = 0; i < d_.ncon; ++i)
@@ -174,8 +174,8 @@ class StartDoubts {
 
 }  // namespace
 
-std::vector<std::string> start_doubts(const mjModel& model, mjData& data) {
-  return StartDoubts(model, data).lines();
+std::vector<std::string> start_warnings(const mjModel& model, mjData& data) {
+  return StartWarnings(model, data).lines();
 }
 
 }  // namespace tendril::simulation

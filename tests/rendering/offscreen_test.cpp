@@ -71,7 +71,7 @@ TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the 
   const Loaded scene = load(ball_scene(x, z));
   const auto renderer = renderer_of(*scene.model);
   if (!renderer) return;
-  const Image& image = renderer->render(*scene.data, picture_camera(*scene.model));
+  const Image& image = renderer->render(*scene.data, image_camera(*scene.model));
   double sum_u = 0.0, sum_v = 0.0, count = 0.0;
   for (int v = 0; v < kHeight; ++v) {
     for (int u = 0; u < kWidth; ++u) {
@@ -88,7 +88,7 @@ TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the 
   CHECK(sum_v / count == Approx(0.5 * kHeight - focal * z).margin(kPixelTolerance));
 }
 
-TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, shadows included",
+TEST_CASE("offscreen: frames of a video are like images that are drawn alone, shadows included",
           "[view]") {
   struct Case {
     const char* name;
@@ -105,7 +105,7 @@ TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, s
   const mjModel& model = *run.scene.model;
   const auto film = renderer_of(model, width, width / 2);
   if (!film) return;
-  const mjvCamera camera = picture_camera(model);
+  const mjvCamera camera = image_camera(model);
   for (int frame = 0; frame < frames; ++frame) {
     const std::vector<std::uint8_t> one = film->render(*run.data, camera).rgb;
     const std::vector<std::uint8_t> alone =
@@ -131,8 +131,8 @@ TEST_CASE("changed region: a rectangle for each of two balls far apart that move
   mjvScene drawn;
   mjv_defaultScene(&drawn);
   mjv_makeScene(scene.model.get(), &drawn, 100);
-  mjvCamera camera = picture_camera(*scene.model);
-  const mjvOption options = picture_options();
+  mjvCamera camera = image_camera(*scene.model);
+  const mjvOption options = image_options();
   ChangedRegion changed;
   const auto update = [&] {
     mj_forward(scene.model.get(), scene.data.get());
@@ -170,7 +170,7 @@ TEST_CASE("offscreen: without background a ball keeps its color and its opacity"
   scene.model->geom_rgba[3] = static_cast<float>(opacity);
   if (!renderer_of(*scene.model)) return;
   OffscreenRenderer renderer(*scene.model, kWidth, kHeight, {.transparent = true});
-  const Image& image = renderer.render(*scene.data, picture_camera(*scene.model));
+  const Image& image = renderer.render(*scene.data, image_camera(*scene.model));
   REQUIRE(image.alpha.size() == std::size_t{kWidth * kHeight});
   const auto pixel = [&](int x, int y) { return static_cast<std::size_t>(y * kWidth + x); };
   constexpr double kRounding = 2.0;  // of 255, twice
@@ -198,8 +198,8 @@ TEST_CASE("offscreen: geoms of another instant are drawn too", "[view]") {
   REQUIRE(ball.size() == 1);
   CHECK(renderer->geoms(*scene.data, {false}).empty());
   scene.data->geom_xpos[0] += 0.25;
-  const std::ptrdiff_t one = red(renderer->render(*scene.data, picture_camera(*scene.model)));
-  const std::ptrdiff_t two = red(renderer->render(*scene.data, picture_camera(*scene.model), ball));
+  const std::ptrdiff_t one = red(renderer->render(*scene.data, image_camera(*scene.model)));
+  const std::ptrdiff_t two = red(renderer->render(*scene.data, image_camera(*scene.model), ball));
   REQUIRE(one > 20);
   CHECK(two ==
         Approx(2.0 * static_cast<double>(one)).epsilon(0.2));  // the one beside is an ellipse
@@ -209,25 +209,25 @@ TEST_CASE("offscreen: two renderers of one process do not disturb each other", "
   const Loaded left = load(ball_scene(-0.3, 0.0)), right = load(ball_scene(0.3, 0.0));
   auto one = renderer_of(*left.model);
   if (!one) return;
-  const Image before = one->render(*left.data, picture_camera(*left.model));
+  const Image before = one->render(*left.data, image_camera(*left.model));
   const auto two = renderer_of(*right.model);
-  const Image other = two->render(*right.data, picture_camera(*right.model));
+  const Image other = two->render(*right.data, image_camera(*right.model));
   CHECK(other.rgb != before.rgb);
-  CHECK(one->render(*left.data, picture_camera(*left.model)).rgb == before.rgb);
+  CHECK(one->render(*left.data, image_camera(*left.model)).rgb == before.rgb);
   one.reset();
-  CHECK(two->render(*right.data, picture_camera(*right.model)).rgb == other.rgb);
+  CHECK(two->render(*right.data, image_camera(*right.model)).rgb == other.rgb);
 }
 
 TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, then a free one",
           "[view]") {
   const Loaded scene = load(ball_scene(0, 0));
-  CHECK(picture_camera(*scene.model).fixedcamid == 1);
-  CHECK(picture_camera(*scene.model, "other").fixedcamid == 0);
-  CHECK_THROWS_WITH(picture_camera(*scene.model, "none"), Catch::Contains("none"));
+  CHECK(image_camera(*scene.model).fixedcamid == 1);
+  CHECK(image_camera(*scene.model, "other").fixedcamid == 0);
+  CHECK_THROWS_WITH(image_camera(*scene.model, "none"), Catch::Contains("none"));
   const Loaded unnamed = load("<mujoco><worldbody><camera/><geom size='1'/></worldbody></mujoco>");
-  CHECK(picture_camera(*unnamed.model).type == mjCAMERA_FIXED);
+  CHECK(image_camera(*unnamed.model).type == mjCAMERA_FIXED);
   const Loaded bare = load("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>");
-  CHECK(picture_camera(*bare.model).type == mjCAMERA_FREE);
+  CHECK(image_camera(*bare.model).type == mjCAMERA_FREE);
 }
 
 TEST_CASE("offscreen: two images side by side keep their pixels", "[view]") {
@@ -242,7 +242,7 @@ TEST_CASE("offscreen: two images side by side keep their pixels", "[view]") {
   CHECK(both.alpha.empty());
 }
 
-TEST_CASE("offscreen: sizes that are no picture are refused", "[view]") {
+TEST_CASE("offscreen: invalid image sizes are refused", "[view]") {
   const Loaded scene = load(ball_scene(0, 0));
   CHECK_THROWS_AS(OffscreenRenderer(*scene.model, 0, 100), RenderError);
   CHECK_THROWS_AS(OffscreenRenderer(*scene.model, 100, 100000), RenderError);
@@ -263,8 +263,8 @@ TEST_CASE("offscreen: a force arrow grows with the force and stays within the sc
     mjvScene view;
     mjv_defaultScene(&view);
     mjv_makeScene(scene.model.get(), &view, 100);
-    const mjvOption options = picture_options();
-    mjvCamera camera = picture_camera(*scene.model);
+    const mjvOption options = image_options();
+    mjvCamera camera = image_camera(*scene.model);
     mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL,
                     &view);
     scale_force_arrows(*scene.model, view);

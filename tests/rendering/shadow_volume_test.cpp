@@ -34,8 +34,8 @@ struct Lit {
     mjv_defaultScene(&scene);
     mjv_makeScene(&model, &scene, 100);
     mjr_defaultContext(&context);
-    mjvOption options = picture_options();
-    mjvCamera camera = picture_camera(model);
+    mjvOption options = image_options();
+    mjvCamera camera = image_camera(model);
     mjv_updateScene(&model, &data, &options, nullptr, &camera, mjCAT_ALL, &scene);
     volume.aim(model, scene, context);
   }

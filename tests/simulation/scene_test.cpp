@@ -404,7 +404,7 @@ constexpr const char* kSky =
 
 }  // namespace
 
-TEST_CASE("scene: without a sky it gets what pictures need, and moves bit for bit as before",
+TEST_CASE("scene: without a sky it gets what images need, and moves bit for bit as before",
           "[scene]") {
   const Files files;
   const Scene bare = load_scene(files.folder.write("own.xml", look_scene(kSky, "")));

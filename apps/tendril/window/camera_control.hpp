@@ -9,7 +9,7 @@ namespace tendril {
 /// The camera of the window: one of the scene's, or a free one that the mouse moves.
 class CameraControl {
  public:
-  CameraControl(simulation::ViewSource& source, const simulation::PictureOptions& options);
+  CameraControl(simulation::ViewSource& source, const simulation::ImageOptions& options);
 
   [[nodiscard]] mjvCamera& camera() noexcept { return camera_; }
 

@@ -11,7 +11,7 @@ class MouseForce {
   /// Position of the cursor in an image of the scene, in pixels from its lower left.
   struct Cursor {
     double x, y;
-    mjrRect picture;
+    mjrRect viewport;
   };
   /// A body, and a point of it in its coordinates. -1: none.
   struct Hit {

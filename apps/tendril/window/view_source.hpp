@@ -133,10 +133,10 @@ class ViewSource {
   /// Why rows of a recording could not be written, once; empty otherwise.
   [[nodiscard]] virtual std::string take_recording_error() { return {}; }
 
-  /// The camera to start with: that of images (picture_camera) if it shows all of the robots
+  /// The camera to start with: that of images (image_camera) if it shows all of the robots
   /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a
   /// recording's whole motion (recording_camera).
-  [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options);
+  [[nodiscard]] virtual mjvCamera start_camera(const ImageOptions& options);
 };
 
 /// A scene that is stepped, with the motions, faults and checks of its experiment. What is changed
@@ -241,7 +241,7 @@ class Playback final : public ViewSource {
   [[nodiscard]] std::string stopped() const override;
   [[nodiscard]] std::optional<std::pair<double, double>> range() const override;
   void seek(double time) override;
-  [[nodiscard]] mjvCamera start_camera(const PictureOptions& options) override;
+  [[nodiscard]] mjvCamera start_camera(const ImageOptions& options) override;
 
   [[nodiscard]] std::int64_t row() const noexcept { return row_; }
   [[nodiscard]] std::int64_t row_count() const noexcept { return scene_.row_count(); }

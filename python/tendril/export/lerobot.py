@@ -65,11 +65,11 @@ def _write_video(steps: Steps, file: Path) -> dict[str, list[Any]]:
         for number, row in enumerate(steps.rows[:-1]):
             scene.place(int(row))
             mujoco.mj_fwdPosition(scene.model, scene.data)
-            picture = renderer.render(scene.data)
+            frame = renderer.render(scene.data)
             assert process.stdin is not None
-            process.stdin.write(picture.tobytes())
+            process.stdin.write(frame.tobytes())
             if number % every == 0:
-                seen.append(picture[::8, ::8].reshape(-1, 3) / 255)
+                seen.append(frame[::8, ::8].reshape(-1, 3) / 255)
     except BrokenPipeError:
         pass  # it says why
     finally:

@@ -108,7 +108,7 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
     filtered = np.flatnonzero(model.actuator_actadr >= 0)
     data.act[model.actuator_actadr[filtered]] = ctrl[0][filtered]
     before = np.floor(given.places + 1e-9).astype(int)
-    wanted = set(before) | set(before + 1)
+    requested = set(before) | set(before + 1)
     places: dict[int, Array] = {}
     for step in range(len(ctrl)):
         now = step + 1
@@ -117,7 +117,7 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
             for k in range(len(points))
             if now < len(ctrl) and (given.forces[now, k].any() or given.moments[now, k].any())
         ]
-        if step in wanted or loads:
+        if step in requested or loads:
             statics.move_to(np.array(data.qpos))
             places[step] = statics.places()
         if now == len(ctrl):

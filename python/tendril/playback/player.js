@@ -82,7 +82,7 @@ function view(eye, right, up, forward) {
   return [right[0], up[0], back[0], 0, right[1], up[1], back[1], 0, right[2], up[2], back[2], 0,
           -dot(right, eye), -dot(up, eye), -dot(back, eye), 1];
 }
-// `shift`: how far the middle is left of the middle of the picture, as part of half its width.
+// `shift`: how far the middle is left of the middle of the image, as part of half its width.
 function perspective(fovy, aspect, near, far, shift) {
   const f = 1 / Math.tan(fovy / 2);
   return [f / aspect, 0, 0, 0, 0, f, 0, 0, shift, 0, (far + near) / (near - far), -1, 0, 0, 2 * far * near / (near - far), 0];
@@ -343,7 +343,7 @@ class Player {
     return geom.type === SPHERE ? x : geom.type === CAPSULE ? x + y : geom.type === CYLINDER ? Math.hypot(x, y) : Math.hypot(x, y, z);
   }
 
-  // Points that a picture must show: robots (without one: what moves) over the whole motion, and what stands still near them.
+  // Points that an image must show: robots (without one: what moves) over the whole motion, and what stands still near them.
   measure() {
     const points = [], n = this.times.length, robots = this.geoms.some(g => g.robot);
     const moving = this.geoms.filter(g => robots ? g.robot : g.body >= 0);
@@ -743,7 +743,7 @@ class Player {
 
   // ---- Cameras
 
-  // Plots cover a part of the picture.
+  // Plots cover a part of the image.
   shift() {
     const panel = $('panel'), width = this.gl.canvas.clientWidth;
     return panel.hidden || width < 760 ? 0 : (panel.offsetWidth + 14) / width;
@@ -874,7 +874,7 @@ class Plots {
     canvas.onpointermove = event => { if (event.buttons) to(event); };
     const v = this.player.a['plot' + i];
     const at = (line, k) => v[line * v.n + k] === 4095 ? NaN : plot.low + (plot.high - plot.low) * v[line * v.n + k] / 4094;
-    this.shown.set(i, {element, canvas, value, plot, at, lines: v.channels, n: v.n, picture: null});
+    this.shown.set(i, {element, canvas, value, plot, at, lines: v.channels, n: v.n, image: null});
     this.draw();
   }
   // Lines are drawn once, the moment over them.
@@ -893,10 +893,10 @@ class Plots {
       const y = value => 3 + (height - 6) * (1 - (value - low) / (high - low));
       if (shown.key !== key) {
         shown.key = key;
-        shown.picture = document.createElement('canvas');
-        shown.picture.width = canvas.width = Math.round(width * ratio);
-        shown.picture.height = canvas.height = Math.round(height * ratio);
-        const g = shown.picture.getContext('2d');
+        shown.image = document.createElement('canvas');
+        shown.image.width = canvas.width = Math.round(width * ratio);
+        shown.image.height = canvas.height = Math.round(height * ratio);
+        const g = shown.image.getContext('2d');
         g.scale(ratio, ratio);
         g.fillStyle = style.getPropertyValue('--fault');
         for (const fault of this.content.faults) g.fillRect(x(fault.start), 0, x(fault.end ?? last) - x(fault.start), height);
@@ -929,7 +929,7 @@ class Plots {
       }
       const g = canvas.getContext('2d');
       g.clearRect(0, 0, canvas.width, canvas.height);
-      g.drawImage(shown.picture, 0, 0);
+      g.drawImage(shown.image, 0, 0);
       g.fillStyle = style.getPropertyValue('--ink');
       g.fillRect(Math.round(clamp(x(time), 0, width - 1) * ratio), 0, Math.max(1, ratio), canvas.height);
       let k = 0;
@@ -941,7 +941,7 @@ class Plots {
 
 // ---- Controls -------------------------------------------------------------------------------------------------------
 
-const KEYS = [['Space', 'play, pause'], ['← →', 'one picture (Shift: ten)'], ['Page ↑ ↓', 'a tenth'], ['Home, End', 'start, end'],
+const KEYS = [['Space', 'play, pause'], ['← →', 'one frame (Shift: ten)'], ['Page ↑ ↓', 'a tenth'], ['Home, End', 'start, end'],
   ['+ −', 'speed'], ['Tab, Esc', 'next camera; free camera'], ['C', 'contacts and forces'], ['P', 'planned and actual centerline'],
   ['S', 'shadows'], ['L', 'plots'], ['F1', 'this list'], ['Drag', 'rotate (right or Shift: move)'], ['Wheel', 'zoom'], ['Double-click', 'show everything']];
 const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
@@ -1065,7 +1065,7 @@ function controls(player) {
       player.draw();
       if (root.dataset.state === 'loading') {
         root.dataset.state = 'ready';
-        root.dataset.firstPicture = Math.round(performance.now());
+        root.dataset.firstFrame = Math.round(performance.now());
       }
     }
     requestAnimationFrame(tick);

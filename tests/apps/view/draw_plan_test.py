@@ -151,7 +151,7 @@ class Shapes(unittest.TestCase):
                     self.assertEqual(hidden, abs(p[axes.index(X) if X in axes else 1]) < 1)
 
 
-class Pictures(unittest.TestCase):
+class Images(unittest.TestCase):
     def plan(self, file):
         done = subprocess.run(
             [PROGRAM, "plan", ROOT / "scenes" / file, "--json"], capture_output=True, text=True, check=True

@@ -124,7 +124,7 @@ class Report(unittest.TestCase):
         for link in page.links:
             self.assertTrue(link.startswith(("data:", "#")) or link == "play.html", link[:80])
         self.assertEqual(len(page.ids), len(set(page.ids)), "two plots share a name")
-        for heading in ("Checks", "Pictures", "Tip error", "Wall force", "Penetration", "Step time", "Run"):
+        for heading in ("Checks", "Images", "Tip error", "Wall force", "Penetration", "Step time", "Run"):
             self.assertIn(heading, page.headings)
         self.assertIn("Coordinates of A: commanded and measured", page.headings)
         self.assertIn("quiet &lt;floor&gt;", text)

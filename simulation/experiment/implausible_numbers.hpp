@@ -54,7 +54,7 @@ struct Sizes {
 [[nodiscard]] double largest(std::span<const double> values);
 
 /// Numbers that are out of scale, a line each.
-struct DoubtedNumbers {
+struct ImplausibleNumbers {
   std::string where;  ///< place of what is looked at, before each line
   Sizes sizes;        ///< with which its numbers are compared
   std::vector<std::string> lines;
@@ -63,11 +63,10 @@ struct DoubtedNumbers {
   /// Adds a line for what begins when the run has ended.
   void begins(const char* object, const char* key, double start);
   /// Adds a line if the size of the values is beyond what is believed; tells whether it is.
-  bool doubt(const Believed& row, std::string_view key, std::span<const double> values,
-             double size);
-  bool doubt(const Believed& row, std::string_view key, std::span<const double> values);
-  bool doubt(const char* object, const char* key, double value);
-  bool doubt(const char* object, const char* key, const Eigen::Vector3d& value);
+  bool flag(const Believed& row, std::string_view key, std::span<const double> values, double size);
+  bool flag(const Believed& row, std::string_view key, std::span<const double> values);
+  bool flag(const char* object, const char* key, double value);
+  bool flag(const char* object, const char* key, const Eigen::Vector3d& value);
 };
 
 }  // namespace tendril::simulation
