@@ -3,7 +3,7 @@
 //   FAULT_FILE  calls on paths that contain this text are counted, from 1
 //   FAULT_CALL  number of the call at which the fault happens; 0: none
 //   FAULT_KIND  error: fails with EIO        full: this call and all later ones fail with ENOSPC
-//               short: writes half, goes on  torn: writes half, then the process is killed
+//               short: writes half, continues  torn: writes half, then the process is killed
 //               kill: the process is killed before the call
 //   FAULT_LOG   file to which the name of every counted call is appended
 #define _GNU_SOURCE

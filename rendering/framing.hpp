@@ -52,7 +52,7 @@ class Framing {
 };
 
 /// View of a camera that nobody has placed: robots, all else that moves, and targets (mocap
-/// bodies) at all instants that were added; and of what stands still the bodies that one of these
+/// bodies) at all instants that were added; and of what is stationary the bodies that one of these
 /// comes near to, unless they are larger than all of them together: a shelf, but no floor and no
 /// wall of a room. Geoms of the world are judged one by one. Tested by: framing_test.
 class Subject {
@@ -68,7 +68,7 @@ class Subject {
   /// Adds room for motions that are still to come: to each side some of the size of what moves.
   void add_room(double fraction);
 
-  /// Geoms of what stands still and is shown.
+  /// Geoms of what is stationary and is shown.
   /// @param data  with the poses of geoms
   [[nodiscard]] std::vector<int> surroundings(const mjData& data) const;
 
@@ -91,13 +91,13 @@ class Subject {
   std::vector<Point> room_;
 };
 
-/// The nearest free camera in the direction of another one that shows a scene as it stands, before
+/// The nearest free camera in the direction of another one that shows a scene as it is, before
 /// a run: with room for motions, and with all obstacles about as far as what moves is large.
 /// @param data  with the poses of geoms and cameras
 [[nodiscard]] mjvCamera scene_camera(const mjModel& model, const mjData& data,
                                      const mjvCamera& like, double aspect);
 
-/// A scene's camera if it shows all of the robots as they stand, else the nearest free one in its
+/// A scene's camera if it shows all of the robots as they are, else the nearest free one in its
 /// direction that does and shows also what it shows (Framing::add_image).
 [[nodiscard]] mjvCamera complete_camera(const mjModel& model, const mjData& data,
                                         const mjvCamera& own, double aspect);

@@ -32,7 +32,7 @@ void require_image_size(int width, int height) {
   }
 }
 
-Image beside(const Image& left, const Image& right) {
+Image side_by_side(const Image& left, const Image& right) {
   return {.width = left.width + right.width,
           .height = left.height,
           .rgb = joined_rows(left.rgb, right.rgb, left.height),

@@ -208,12 +208,12 @@ class Frames {
   mjvCamera camera_{};
 };
 
-/// One recording, or two side by side; the second one stands still where it has no rows.
+/// One recording, or two side by side; the second one is stationary where it has no rows.
 class Screen {
  public:
   Screen(const std::filesystem::path& recording, const ImageOptions& options) : options_(options) {
     scenes_.push_back(std::make_unique<RecordedScene>(recording));
-    if (!options.beside.empty()) scenes_.push_back(std::make_unique<RecordedScene>(options.beside));
+    if (!options.second.empty()) scenes_.push_back(std::make_unique<RecordedScene>(options.second));
     start_ = scenes_.front()->start_time();
     end_ = scenes_.front()->end_time();
     for (const auto& scene : scenes_) {
@@ -239,7 +239,7 @@ class Screen {
   const Image& at(double time, const std::vector<double>& earlier = {}) {
     const Image& first = frames_.front()->at(time, earlier);
     if (frames_.size() == 1) return first;
-    joined_ = beside(first, frames_.back()->at(time, earlier));
+    joined_ = side_by_side(first, frames_.back()->at(time, earlier));
     return joined_;
   }
 

@@ -58,14 +58,14 @@ struct ImageOptions {
   int width = 960, height = 540;  ///< pixels
   std::string camera = {};        ///< of the scene; empty: see recording_camera
   Drawing drawing = {};
-  std::filesystem::path beside = {};  ///< a second recording, in the right half; empty: none
+  std::filesystem::path second = {};  ///< a second recording, in the right half; empty: none
 };
 
 /// The camera for images of a recording: the one named in the options; else that of the scene
 /// (image_camera) if it shows all of the robots at the given times and throughout the interval;
 /// else the nearest free camera that does, looks in the same direction, and shows what the scene's
 /// camera shows at the distance of the model's center. In a scene without a camera that free camera
-/// shows the robots with what they go to (Subject). The scene's camera stays if the engine would
+/// shows the robots with what they go to (Subject). The scene's camera is kept if the engine would
 /// not draw that far. Throws ModelError for an unknown name. Tested by: framing_test.
 [[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const ImageOptions& options,
                                          double start, double end, std::vector<double> times = {});

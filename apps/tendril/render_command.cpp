@@ -16,7 +16,7 @@ namespace tendril {
 namespace {
 
 struct RenderArguments {
-  std::string file, beside;
+  std::string file, second;
   std::string out;
   std::string strobe;
   bool no_forces = false, links = false, transparent = false, draft = false;
@@ -36,9 +36,9 @@ simulation::ImageOptions image_options(const RenderArguments& arguments) {
                      .links = arguments.links,
                      .transparent = arguments.transparent,
                      .draft = arguments.draft};
-  options.beside = arguments.beside;
+  options.second = arguments.second;
   constexpr int kSmallest = 2 * simulation::kSmallestImage;
-  if (!arguments.beside.empty() && options.width < kSmallest) {
+  if (!arguments.second.empty() && options.width < kSmallest) {
     throw ModelError(fmt::format("--size: {}: must be at least {} pixels wide for two recordings",
                                  arguments.image.size, kSmallest));
   }
@@ -47,8 +47,8 @@ simulation::ImageOptions image_options(const RenderArguments& arguments) {
 
 int render(const RenderArguments& arguments) {
   simulation::require_kind(arguments.file, "render", {simulation::FileKind::Recording});
-  if (!arguments.beside.empty())
-    simulation::require_kind(arguments.beside, "render", {simulation::FileKind::Recording});
+  if (!arguments.second.empty())
+    simulation::require_kind(arguments.second, "render", {simulation::FileKind::Recording});
   const std::filesystem::path out = arguments.out;
   const bool is_video = out.extension() == ".mp4";
   if (!is_video && out.extension() != ".png")
@@ -106,7 +106,7 @@ void add_render_command(CommandLine& line) {
   const Command command = line.command("render", "Makes a video or an image of a recording");
   const auto arguments = std::make_shared<RenderArguments>();
   command.option("file", arguments->file, "recording (.h5)").required();
-  command.option("beside", arguments->beside, "another recording, for the right half");
+  command.option("beside", arguments->second, "another recording, for the right half");
   command.option("-o,--output", arguments->out, "video (.mp4) or image (.png)").output().required();
   arguments->image.add_camera(command, "all images");
   arguments->image.add_size(command, "the images");

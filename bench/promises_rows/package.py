@@ -1,4 +1,4 @@
-"""8. The package beside others."""
+"""8. The package along with others."""
 
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ def other_engine(place, change):
         if entry.name not in ("tendril", "mujoco"):
             (copy / entry.name).symlink_to(entry)
     for name in "tendril", "mujoco":
-        shutil.copytree(source / name, copy / name)  # the program finds the engine beside itself
+        shutil.copytree(source / name, copy / name)  # the program finds the engine next to itself
     change(copy / "mujoco")
     return {"PYTHONPATH": str(copy), "TENDRIL_PROGRAM": ""}
 
@@ -164,7 +164,7 @@ for _what, _make in {
 GYM = "import gymnasium, copy, pickle\nimport tendril.envs\n"
 python_row(
     "copy-env",
-    "an environment can be copied: the copy goes on with the same numbers",
+    "an environment can be copied: the copy continues with the same numbers",
     GYM + "e = gymnasium.make('Tendril/Reach-v0'); e.reset(seed=0); a = e.action_space.sample(); c "
     "= copy.deepcopy(e)\nassert (e.step(a)[0] == c.step(a)[0]).all(); print('ok')",
     ["gymnasium"],
@@ -264,7 +264,7 @@ python_row(
 )
 python_row(
     "threads",
-    "an experiment in a thread beside another one",
+    "an experiment in a thread along with another one",
     "import threading\ne = []\ndef go():\n"
     "    try: e.append(td.Experiment('e.toml').run().metrics['tip_error_end'])\n"
     "    except Exception as x: e.append(x)\n"

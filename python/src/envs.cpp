@@ -27,7 +27,7 @@ namespace tendril::python {
 namespace {
 
 /// The process that was the first to draw, of this one and those that it is a fork of: EGL does not
-/// survive a fork, and drawing would wait for ever.
+/// survive a fork, and drawing would wait indefinitely.
 pid_t drawing_process = 0;
 
 void require_own_drawing() {

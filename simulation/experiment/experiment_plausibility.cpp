@@ -67,7 +67,7 @@ class PlausibilityWarnings {
       scales_.push_back(scale_of(*applied.scene.model, robot));
     any_.duration = std::max(applied.duration, applied.experiment.duration);
     any_.robot = largest_scale(scales_);
-    any_.stays = any_.robot.stays && !scales_.empty();
+    any_.is_fixed = any_.robot.is_fixed && !scales_.empty();
   }
 
   std::vector<std::string> lines() {
@@ -86,12 +86,12 @@ class PlausibilityWarnings {
     const std::string& name = motion.actuator.empty() ? motion.body : motion.actuator;
     numbers_.where = fmt::format("{}: motion of {}", motion.origin, name);
     numbers_.sizes = any_;
-    numbers_.sizes.stays = false;
+    numbers_.sizes.is_fixed = false;
     const SceneRobot* const follower = follower_of(motion);
     if (follower != nullptr) {
       numbers_.sizes.robot =
           scales_[static_cast<std::size_t>(follower - applied_.scene.robots.data())];
-      numbers_.sizes.stays = numbers_.sizes.robot.stays;
+      numbers_.sizes.is_fixed = numbers_.sizes.robot.is_fixed;
     }
     if (motion.kind == MotionKind::Waypoints) {
       waypoints(motion, follower);
@@ -126,7 +126,7 @@ class PlausibilityWarnings {
                 const SceneRobot* follower) {
     Eigen::Vector3d base = Eigen::Vector3d::Zero();
     const mjModel& m = *applied_.scene.model;
-    if (follower != nullptr && follower->base > 0 && numbers_.sizes.stays)
+    if (follower != nullptr && follower->base > 0 && numbers_.sizes.is_fixed)
       base = world_position(m, *follower);
     const Eigen::Vector3d* far = nullptr;
     for (const Eigen::Vector3d& point : points)
@@ -151,7 +151,7 @@ class PlausibilityWarnings {
     for (std::size_t i = 0; i < scales_.size(); ++i) {
       if (!fault.robot || *fault.robot != applied_.scene.robots[i].names.label()) continue;
       numbers_.sizes.robot = scales_[i];
-      numbers_.sizes.stays = scales_[i].stays;
+      numbers_.sizes.is_fixed = scales_[i].is_fixed;
     }
     numbers_.begins("fault", "start", fault.start);
     if (const fault::OfMeasurement* const seen = fault.of_measurement()) {
@@ -270,8 +270,9 @@ class PlausibilityWarnings {
     std::vector<double> values;
     if (info.type == SettingInfo::Type::Number) values = {settings.number(info.name)};
     if (info.type == SettingInfo::Type::Numbers) values = settings.numbers(info.name);
-    // Lists are places in the world, wherever the robot stands.
-    numbers_.sizes.stays = numbers_.sizes.robot.stays && info.type == SettingInfo::Type::Number;
+    // Lists are places in the world, wherever the robot is.
+    numbers_.sizes.is_fixed =
+        numbers_.sizes.robot.is_fixed && info.type == SettingInfo::Type::Number;
     const std::string_view unit = info.unit;
     if (unit == "m" || unit == "rad" || unit == "N")
       numbers_.flag(believed("controller", unit), info.name, values);
@@ -318,7 +319,7 @@ class PlausibilityWarnings {
     if (experiment.duration < kLong || experiment.text.empty() || applied_.motions.empty()) return;
     double last = 0.0;
     for (const Motion& motion : applied_.motions) {
-      if (motion.kind != MotionKind::Waypoints) return;  // goes on
+      if (motion.kind != MotionKind::Waypoints) return;  // continues
       last = std::max(last, motion.times.back());
     }
     for (const Fault& fault : applied_.faults) last = std::max(last, fault.start);

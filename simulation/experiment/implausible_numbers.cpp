@@ -134,7 +134,7 @@ bool ImplausibleNumbers::flag(const Believed& row, std::string_view key,
 bool ImplausibleNumbers::flag(const Believed& row, std::string_view key,
                               std::span<const double> values, double size) {
   const auto [scale, name] = sizes.of(row.scale);
-  const double most = sizes.stays ? row.most : row.most_away;
+  const double most = sizes.is_fixed ? row.most : row.most_away;
   if (!(scale > 0.0) || !(size > most * scale)) return false;
   const std::string gap = row.unit[0] == '\0' ? "" : " ";
   const std::string times =

@@ -95,7 +95,7 @@ class StartWarnings {
 
   std::string label_of(int base) const { return object_name(m_, mjOBJ_BODY, base); }
 
-  /// Tells whether a number is beyond its range by more than soft limits give way.
+  /// Tells whether a number is outside its range by more than soft limits give way.
   static bool is_beyond(double value, const mjtNum* range) {
     constexpr double kSoft = 0.05;  // of the range
     const double room = kSoft * (range[1] - range[0]);
@@ -110,7 +110,7 @@ class StartWarnings {
       if (!is_beyond(q, m_.jnt_range + 2 * j)) continue;
       const char* const unit = type == mjJNT_SLIDE ? "m" : "rad";
       lines_.push_back(fmt::format(
-          "joint '{}' starts at {:.4g} {}, beyond its range [{:.4g}, {:.4g}]: is the unit {}?",
+          "joint '{}' starts at {:.4g} {}, outside its range [{:.4g}, {:.4g}]: is the unit {}?",
           object_name(m_, mjOBJ_JOINT, j), q, unit, m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1],
           unit));
       return;
@@ -123,7 +123,7 @@ class StartWarnings {
       const double control = d_.ctrl[m_.actuator_ctrladr[i]];
       if (!is_beyond(control, m_.actuator_ctrlrange + 2 * i)) continue;
       lines_.push_back(
-          fmt::format("the control of '{}' starts at {:.4g}, beyond its range [{:.4g}, {:.4g}]",
+          fmt::format("the control of '{}' starts at {:.4g}, outside its range [{:.4g}, {:.4g}]",
                       object_name(m_, mjOBJ_ACTUATOR, i), control, m_.actuator_ctrlrange[2 * i],
                       m_.actuator_ctrlrange[2 * i + 1]));
       return;

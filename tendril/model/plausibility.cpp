@@ -38,7 +38,7 @@ class PlausibilityWarnings {
   explicit PlausibilityWarnings(double gravity) : gravity_(gravity) {}
 
   void operator()(const ContinuumDescription& robot) {
-    double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held horizontally
+    double weight = 0.0, moment = 0.0;  // of what is past a section's start, held horizontally
     std::vector<double> moments(robot.sections.size());
     for (std::size_t i = robot.sections.size(); i-- > 0;) {
       const double length = rest_length(robot.sections[i]), own = gravity_ * robot.physics[i].mass;
@@ -97,7 +97,7 @@ class PlausibilityWarnings {
   std::vector<std::string> lines;
 
  private:
-  /// Adds a line for a number whose size is beyond what is believed; tells whether it is.
+  /// Adds a line for a number whose size is above what is plausible; tells whether it is.
   bool flag(const std::string& name, const char* key, double value, const char* unit, double most,
             const char* instead) {
     if (std::abs(value) <= most) return false;

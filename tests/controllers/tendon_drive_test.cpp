@@ -102,7 +102,7 @@ TEST_CASE("tendons: tensions feed the bends' errors back, lengths do so themselv
   CHECK(moment > kBody * m.desired[0] - m.load[0] + 0.5 * kBody * 0.01);  // it is driven back
 }
 
-TEST_CASE("tendons: no tension is asked for beyond the limit", "[controllers]") {
+TEST_CASE("tendons: no tension is asked for above the limit", "[controllers]") {
   const bool takes_length = GENERATE(true, false);
   TendonDrive tendons = drive(takes_length);
   TendonDrive::Motion m = motion();

@@ -560,7 +560,7 @@ class Interrupted:
 data = run(load("my.interrupted"), 1)
 try:
     mujoco.mj_step(data.model, data)
-    print("goes on")
+    print("continues")
 except KeyboardInterrupt:
     print("interrupted")
 """,

@@ -486,7 +486,7 @@ def test_what_acts_in_a_step_is_the_mean_of_its_rows(tmp_path: Path) -> None:
         else:
             means = values.reshape(15, 1000, 2)[:, 499:501].mean(axis=1)  # at the middle
         np.testing.assert_allclose(found.ctrl[1:], means, rtol=1e-9)
-        np.testing.assert_allclose(found.places, data.time / 0.002)
+        np.testing.assert_allclose(found.steps, data.time / 0.002)
     (part,) = inputs(data, [2, 4], 0.002, "hold")  # ends with the last row that is asked for
     assert len(part.ctrl) == 1 + 5 and part.rows == [2, 4]
 

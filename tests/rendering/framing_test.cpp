@@ -217,7 +217,7 @@ TEST_CASE("recording camera: a robot that flies out of the scene's camera is fol
     CHECK(largest > 0.5);  // and not lost in the distance
 
     if (more.empty()) continue;
-    // The scene's camera loses the robot; it stays if it is named or shows all that is asked for.
+    // The scene's camera loses the robot; it is kept if it is named or shows all that is asked for.
     CHECK(largest_coordinate(scene, image_camera(scene.model()), 0.5, times) > 1.0);
     CHECK(recording_camera(scene, {.camera = "report"}, 0.0, end, times).fixedcamid == 0);
     const mjvCamera first = recording_camera(scene, {}, 0.0, 0.1);
@@ -274,7 +274,7 @@ TEST_CASE(
   }
   CHECK(cameras[0].distance < 0.5 * whole.distance);
 
-  // On a short path nothing changes, and a camera of the scene stays.
+  // On a short path nothing changes, and a camera of the scene is kept.
   const std::vector<double> few = evenly_spread(0.0, 0.05, 3);
   const mjvCamera near = recording_camera(scene, options, 0.0, 0.05, few);
   for (const mjvCamera& camera : following_cameras(scene, options, near, few))
@@ -295,7 +295,8 @@ TEST_CASE("recording camera: an unknown name is refused with the names that ther
 
 TEST_CASE("subject: robots, what they go to and what they come near to, not the room", "[view]") {
   const TemporaryFolder folder;
-  // A robot that has slid 2 m towards a shelf in which the target is, with a ball that rolls about.
+  // A robot that has slid 2 m towards a shelf in which the target is, with a sphere that rolls
+  // about.
   const Scene scene = load_scene(folder.write("scene.xml", R"(<mujoco>
       <custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
       <worldbody>
@@ -345,7 +346,7 @@ TEST_CASE("subject: robots, what they go to and what they come near to, not the 
   }
   CHECK(largest("far peg") > 1.0);
 
-  // As it stands before a run: with the peg on the way to the target, and room for the robot to
+  // As it is before a run: with the peg on the way to the target, and room for the robot to
   // move.
   data->qpos[0] = 0.0;
   mj_forward(&model, data.get());

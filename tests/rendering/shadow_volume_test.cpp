@@ -85,7 +85,7 @@ TEST_CASE(
     // The unseen geom and the floor do not count.
     CHECK(lit.context.shadowClip < 5.0);
   }
-  CHECK(grown >= 2);  // the ball flies 2.5 m away
+  CHECK(grown >= 2);  // the body flies 2.5 m away
   CHECK(grown <= 12);
 }
 

@@ -45,7 +45,7 @@ constexpr const char* kOnFreeBody =
 
 }  // namespace
 
-TEST_CASE("start: a robot inside something is told with both names", "[scene]") {
+TEST_CASE("start: a robot inside something is reported with both names", "[scene]") {
   struct Case {
     std::string name, world;
     std::vector<std::string> words;
@@ -67,7 +67,7 @@ TEST_CASE("start: a robot inside something is told with both names", "[scene]") 
   }
 }
 
-TEST_CASE("start: robots that are beside things, and touch them, are not told", "[scene]") {
+TEST_CASE("start: robots that are next to things, and touch them, are not reported", "[scene]") {
   CHECK(warnings(kAttached).empty());
   CHECK(warnings(std::string(kAttached) + R"(<geom type="plane" size="1 1 1"/>)").empty());
   CHECK(warnings(std::string(kAttached) +

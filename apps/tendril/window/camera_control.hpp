@@ -14,7 +14,7 @@ class CameraControl {
   [[nodiscard]] mjvCamera& camera() noexcept { return camera_; }
 
   /// @param index  of a camera of the scene; -1 and those it does not have: a free one that shows
-  ///               the scene as it stands
+  ///               the scene as it is
   /// @param shown  the image, in pixels
   void choose(int index, simulation::ViewSource& source, const mjrRect& shown);
   /// Chooses the next camera of the scene; after the last one the free one.

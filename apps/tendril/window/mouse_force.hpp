@@ -48,7 +48,7 @@ class MouseForce {
   /// Acts in a step: the engine's perturbation, but a pull by a spring that is scaled to the whole
   /// robot; the engine's is scaled to one light link.
   void act(const mjModel& model, mjData& data);
-  /// Moves what is dragged while the simulation stands.
+  /// Moves what is dragged while the simulation is paused.
   void move_paused(const mjModel& model, mjData& data) const;
   [[nodiscard]] double pull_force() const noexcept { return pull_force_; }  ///< [N]
 

@@ -110,7 +110,7 @@ class ByHand {
 thread_local const std::vector<LiveRun::Control>* ByHand::ours = nullptr;
 
 /// Everything that the next step depends on. The memory of a controller's last faults, which one of
-/// the two lacks, is at the end of its own.
+/// the two lacks, is at its own end.
 void copy_state(const mjModel& from_model, const mjData& from, const mjModel& to_model,
                 mjData& to) {
   constexpr unsigned kState = mjSTATE_INTEGRATION & ~static_cast<unsigned>(mjSTATE_PLUGIN);

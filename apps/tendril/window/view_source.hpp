@@ -88,7 +88,7 @@ class ViewSource {
   [[nodiscard]] virtual const ViewSignals& signals() const = 0;
 
   /// Advances by simulated time, but computes no longer than `budget`. A remainder below one step
-  /// is kept for the next call; time beyond the budget is dropped. Returns the simulated time that
+  /// is kept for the next call; time over the budget is dropped. Returns the simulated time that
   /// passed [s].
   virtual double advance(double seconds, Clock::duration budget) = 0;
   /// Advances by single steps or rows; backwards only in a recording.
@@ -134,7 +134,7 @@ class ViewSource {
   [[nodiscard]] virtual std::string take_recording_error() { return {}; }
 
   /// The camera to start with: that of images (image_camera) if it shows all of the robots
-  /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a
+  /// (complete_camera), or a free one that shows the scene as it is (scene_camera), or a
   /// recording's whole motion (recording_camera).
   [[nodiscard]] virtual mjvCamera start_camera(const ImageOptions& options);
 };

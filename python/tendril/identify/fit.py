@@ -377,7 +377,7 @@ def _best_frame(fit: Fit, x: Array, rows: Sequence[int], weights: Array, used: n
 
 
 def _check_bounds(fit: Fit, low: Array, high: Array) -> None:
-    """Refuses bounds beyond what the robot file allows."""
+    """Refuses bounds outside what the robot file allows."""
     for p, parameter in enumerate(fit.parameters):
         for end in (low[p], high[p]):
             values = fit.base.copy()

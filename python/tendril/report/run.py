@@ -193,7 +193,7 @@ def images_section(folder: Path) -> str:
         if size <= MAX_VIDEO:
             body += f'<p><video controls loop muted src="{data_uri(video, "video/mp4")}"></video></p>'
         else:
-            body += f'<p class=note><a href="video.mp4">video.mp4</a> ({size / 1e6:.1f} MB) lies beside this page.</p>'
+            body += f'<p class=note><a href="video.mp4">video.mp4</a> ({size / 1e6:.1f} MB) is next to this page.</p>'
     return f"<section><h2>Images</h2>{body}</section>"
 
 

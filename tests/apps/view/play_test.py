@@ -24,7 +24,7 @@ BROWSER = next(
     filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
 )
 FIRST_FRAME = 5000  # ms
-# A red ball that moves to the right and a blue one that stands still.
+# A red sphere that moves to the right and a blue one that is stationary.
 SCENE = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody>
 <geom type="plane" size="2 2 0.1" pos="0 0 -0.5"/>
 <camera name="front" pos="0 -3 0" xyaxes="1 0 0 0 0 1"/><geom size="0.15" pos="0 0 0.5" rgba="0 0 0.9 1"/>

@@ -200,7 +200,7 @@ class Report(unittest.TestCase):
             self.assertGreater(metrics[name], 0)
             self.assertEqual(found[name], metrics[name], name)
         self.assertGreater(found["counted"], 0)
-        self.assertGreater(found["contacts"], found["counted"] + 1000)  # the box stands on the floor throughout
+        self.assertGreater(found["contacts"], found["counted"] + 1000)  # the box is on the floor throughout
 
     def test_runs_of_every_robot_have_their_plots_and_the_numbers_of_their_checks(self):
         for scene, headings in (

@@ -131,7 +131,7 @@ class Window(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return screenshot
 
-    def test_a_falling_ball_is_lower_later(self):
+    def test_a_falling_sphere_is_lower_later(self):
         first, later = (red_pixels(self.shot(self.folder / "scene.xml", at)) for at in (0, 0.2))
         self.assertGreater(first[0], 300)
         self.assertGreater(later[1], first[1] + 5)  # rows count from the top
