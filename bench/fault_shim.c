@@ -3,7 +3,7 @@
 //   FAULT_FILE  calls on paths that contain this text are counted, from 1
 //   FAULT_CALL  number of the call at which the fault happens; 0: none
 //   FAULT_KIND  error: fails with EIO        full: this call and all later ones fail with ENOSPC
-//               short: writes half, goes on  torn: writes half, then the process is killed
+//               short: writes half, continues  torn: writes half, then the process is killed
 //               kill: the process is killed before the call
 //   FAULT_LOG   file to which the name of every counted call is appended
 #define _GNU_SOURCE
@@ -62,14 +62,14 @@ static enum Action next_call(const char* name, int is_write) {
   const char* call = getenv("FAULT_CALL");
   const char* kind = getenv("FAULT_KIND");
   const long number = __sync_add_and_fetch(&count, 1);
-  const long wanted = call ? atol(call) : 0;
+  const long requested = call ? atol(call) : 0;
   log_call(name);
-  if (wanted <= 0 || !kind) return kPass;
-  if (!strcmp(kind, "full") && number >= wanted) {
+  if (requested <= 0 || !kind) return kPass;
+  if (!strcmp(kind, "full") && number >= requested) {
     errno = ENOSPC;
     return kFail;
   }
-  if (number != wanted) return kPass;
+  if (number != requested) return kPass;
   if (!strcmp(kind, "kill") || (!strcmp(kind, "torn") && !is_write)) die();
   if (!strcmp(kind, "error")) {
     errno = EIO;

@@ -140,7 +140,7 @@ set(tendril_test_options $<$<CONFIG:Release>:-O1>)
 
 # tendril_test(<name> TIER <tier> [SLOW_CASES] SOURCES ... LIBRARIES ...)
 # A Catch2 executable run by ctest as <name>; the working directory is the source root. TIER: see tendril_tier.
-# SLOW_CASES: cases tagged [slow] are a test of their own, <name>.slow.
+# SLOW_CASES: cases tagged [slow] are a separate test, <name>.slow.
 function(tendril_test name)
   cmake_parse_arguments(ARG "SLOW_CASES" "TIER" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

@@ -43,7 +43,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
          Make<ArmContext>(make_follow_controller)},
         controller_kind<CoilController>("tendril.coil",
                                         "the arm coils around a post, holds it with a force and "
-                                        "presses with its tip beyond it"),
+                                        "presses with its tip past it"),
         controller_kind<ContactPlanController>("tendril.contact_plan",
                                                "an elastic arm executes a contact plan, braces "
                                                "against obstacles, and reaches its target "

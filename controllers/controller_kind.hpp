@@ -71,8 +71,8 @@ template <class C>
           false};
 }
 
-/// What kinds from outside report of their tip, beside what is measured of it; none for kinds of
-/// the library.
+/// What kinds from outside report of their tip, in addition to what is measured of it; none for
+/// kinds of the library.
 [[nodiscard]] std::span<const Quantity> claimed_quantities(const ControllerKind& kind);
 /// All reported quantities, in the order of the sensors: status, the kind's own, those claimed, the
 /// other common ones.

@@ -263,15 +263,15 @@ void ArmBinding::bind_friction(const InstanceContext& context,
                                const ContinuumDescription& description) {
   if (memory_.friction.size() == 0) return;
   friction_offsets_.assign(static_cast<std::size_t>(context.model->ntendon), -1);
-  int place = 0;
+  int offset = 0;
   friction_coefficients_.assign(tendons_.size(), 0.0);  // of chambers too
   for (std::size_t t = 0; t < description.tendons.size(); ++t) {
     const Tendon& tendon = description.tendons[t];
     friction_coefficients_[t] = tendon.friction_coefficient;
-    for (int i = 0; i < robot_->section_count(); ++i, ++place) {
+    for (int i = 0; i < robot_->section_count(); ++i, ++offset) {
       if (tendon.friction_coefficient == 0.0 || !tendon.route.runs_through(i)) continue;
       const int id = context.require(mjOBJ_TENDON, names::tendon_friction(tendon.name, i + 1));
-      friction_offsets_[static_cast<std::size_t>(id)] = place;
+      friction_offsets_[static_cast<std::size_t>(id)] = offset;
     }
   }
   section_bends_.resize(static_cast<std::size_t>(robot_->section_count()));

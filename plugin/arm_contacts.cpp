@@ -41,7 +41,7 @@ std::optional<ArmContacts::Touch> ArmContacts::touch(const mjModel* m,
 }
 
 std::size_t ArmContacts::link_of(const mjModel* m, int geom) const noexcept {
-  // What is mounted beyond the last link counts as a part of it.
+  // What is mounted past the last link counts as a part of it.
   const auto link = static_cast<std::size_t>(m->geom_bodyid[geom] - first_link_);
   return std::min(link, touches_.size() - 1);
 }

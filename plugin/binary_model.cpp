@@ -118,7 +118,7 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
   mjModel sizes{};
   if (std::string problem = read_sizes(mjb, sizes); !problem.empty()) return problem;
   std::size_t at = kArraysBegin;
-  std::size_t plugin = 0;  // where the array stands
+  std::size_t plugin = 0;  // where the array is
   std::vector<BinaryArray> arrays;
   bool fits = true;
   const auto skip = [&](std::string_view name, mjtSize rows, mjtSize columns, std::size_t element) {

@@ -39,9 +39,9 @@ std::string problem_of(int version) {
   if (version == 0 || version == mjVERSION_HEADER) return {};
   const char* const reason =
       version == 4000000 ? " (the sparse Newton solver of 4.0.0 computes wrong accelerations)" : "";
-  const std::string wanted = version_text(mjVERSION_HEADER);
-  return "this process runs MuJoCo " + version_text(version) + ": must be " + wanted + reason +
-         ": pip install mujoco-core==" + wanted;
+  const std::string required = version_text(mjVERSION_HEADER);
+  return "this process runs MuJoCo " + version_text(version) + ": must be " + required + reason +
+         ": pip install mujoco-core==" + required;
 }
 
 }  // namespace

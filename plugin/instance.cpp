@@ -124,7 +124,7 @@ int width_of(const Quantity& quantity, const RobotDescription& robot) {
 
 /// Position of a sensor's numbers among the values: first index and count. Models of earlier
 /// recordings have sensors with old names.
-std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sensor,
+std::pair<std::size_t, int> sensor_range(const mjModel* m, int instance, int sensor,
                                          const ControllerKind& kind,
                                          const RobotDescription& robot) {
   const std::string name = sensor_quantity(m, instance, sensor);
@@ -162,7 +162,7 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
 
 int Instance::sensor_dimension(const mjModel* m, int instance, int sensor,
                                const ControllerKind& kind) {
-  return sensor_place(m, instance, sensor, kind, *robot_of(m, instance)).second;
+  return sensor_range(m, instance, sensor, kind, *robot_of(m, instance)).second;
 }
 
 Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
@@ -209,7 +209,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
       0.0);
   for (int i = 0; i < m->nsensor; ++i) {
     if (m->sensor_type[i] != mjSENS_PLUGIN || m->sensor_plugin[i] != instance) continue;
-    const auto [value, width] = sensor_place(m, instance, i, kind, *configuration.robot);
+    const auto [value, width] = sensor_range(m, instance, i, kind, *configuration.robot);
     sensors_.push_back({value, m->sensor_adr[i], width});
   }
 }

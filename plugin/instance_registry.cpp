@@ -5,10 +5,10 @@
 namespace tendril {
 
 InstanceRegistry::Entry* InstanceRegistry::entry(std::uintptr_t number) const noexcept {
-  const std::uintptr_t place = number - 1;
-  if (place >= kChunk * kChunks) return nullptr;
-  Chunk* const chunk = chunks_[place / kChunk].load(std::memory_order_acquire);
-  return chunk == nullptr ? nullptr : &(*chunk)[place % kChunk];
+  const std::uintptr_t index = number - 1;
+  if (index >= kChunk * kChunks) return nullptr;
+  Chunk* const chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : &(*chunk)[index % kChunk];
 }
 
 // Only the thread that works with an mjData makes and destroys its instances: an entry that names
@@ -45,21 +45,21 @@ std::uintptr_t InstanceRegistry::add(const mjModel* m, const mjData* d, int inst
                                      std::unique_ptr<Instance> owned) {
   std::unique_ptr<Instance> older;  // destroyed after the lock
   const std::lock_guard lock(mutex_);
-  const auto [place, is_new] = numbers_.try_emplace({d, instance}, 0);
+  const auto [found, is_new] = numbers_.try_emplace({d, instance}, 0);
   if (is_new) {
     try {
-      place->second = free_number();
+      found->second = free_number();
     } catch (...) {
-      numbers_.erase(place);
+      numbers_.erase(found);
       throw;
     }
   }
-  Entry& made = *entry(place->second);
+  Entry& made = *entry(found->second);
   older.reset(made.instance.exchange(owned.release(), std::memory_order_relaxed));
   made.index.store(instance, std::memory_order_relaxed);
   made.state.store(d->plugin_state + m->plugin_stateadr[instance], std::memory_order_release);
   made.data.store(d, std::memory_order_release);
-  return place->second;
+  return found->second;
 }
 
 std::uintptr_t InstanceRegistry::number_of(const mjData* d, int instance) const {

@@ -17,7 +17,7 @@ namespace tendril {
 
 /// The instances that live, and whose they are. `plugin_data` holds a number of this table and no
 /// address: an mjData that was pickled and restored, in this process or another one, brings a
-/// number that may stand for nothing or for the instance of another mjData.
+/// number that may represent nothing or the instance of another mjData.
 ///
 /// `find` takes no lock; the other functions do, and call nothing of the instances under it.
 class InstanceRegistry {
@@ -28,9 +28,9 @@ class InstanceRegistry {
                      std::unique_ptr<Instance> owned);
   /// The instance of this number, if it is the one of `d`; null: it is not.
   [[nodiscard]] Instance* find(std::uintptr_t number, const mjData* d, int instance) const noexcept;
-  /// The same for the one whose state stands at `plugin_state`.
+  /// The same for the one whose state is at `plugin_state`.
   [[nodiscard]] Instance* find(std::uintptr_t number, const mjtNum* plugin_state) const noexcept;
-  /// Number of the instance of `d`, whatever stands in its plugin_data; 0: there is none.
+  /// Number of the instance of `d`, whatever is in its plugin_data; 0: there is none.
   [[nodiscard]] std::uintptr_t number_of(const mjData* d, int instance) const;
   /// Gives up the instance of `d`; null: there is none.
   [[nodiscard]] std::unique_ptr<Instance> remove(const mjData* d, int instance);

@@ -18,7 +18,7 @@ namespace {
 
 /// An arm on a mobile platform, or the platform alone if it carries a continuum arm; then there are
 /// no joints, and the tip is that of the arm. The joint ranges given to the controller are reduced
-/// by the setting `limit_margin` at either end, so that the servos' overshoot stays within the
+/// by the setting `limit_margin` at either end, so that the servos' overshoot remains within the
 /// ranges of the robot.
 class MobileBinding final : public BindingOf<MobileController, MobileMeasurement, MobileCommand> {
  public:

@@ -133,7 +133,7 @@ constexpr OwnerRule kOwners[] = {{"jnt_bodyid", "body_jntadr", "body_jntnum"},
 constexpr IndexRule kParents[] = {{"body_parentid", 0, &mjModel::nbody},
                                   {"dof_parentid", -1, &mjModel::nv}};
 
-/// Arrays of enumerations, and the first number that is none.
+/// Arrays of enumerations, and the first invalid number.
 struct KindRule {
   std::string_view array;
   int below;

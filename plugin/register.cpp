@@ -9,7 +9,7 @@
 
 mjPLUGIN_LIB_INIT(tendril) { tendril::register_built_in_plugins(); }
 
-/// `bind_plugins` for Python, which loads this library without a compiled module of its own.
+/// `bind_plugins` for Python, which loads this library without a separate compiled module.
 /// @return  why the model cannot be bound, until the next call of this thread; empty: it is bound
 extern "C" __attribute__((visibility("default"))) const char* tendril_bind_plugins(
     void* mjb, std::size_t size, const char* names, int unknown_do_nothing) noexcept {

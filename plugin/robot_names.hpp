@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// What stands before and after the names of a robot's elements in a model: `<attach
+/// What is before and after the names of a robot's elements in a model: `<attach
 /// prefix="A_"/>`, or `mjs_attach` with a prefix and a suffix. Any text can be either.
 struct RobotNames {
   std::string prefix, suffix;

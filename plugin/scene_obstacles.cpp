@@ -350,7 +350,7 @@ Vector3d standing_target(const mjModel* m, const SceneName& name) {
     throw ModelError(subject + ": must be a body or a site of the scene; there is none");
   const int of = body >= 0 ? body : m->site_bodyid[site];
   if (m->body_mocapid[of] < 0 && !stands_still(m, of))
-    throw ModelError(subject + ": must stand still, or be a mocap body");
+    throw ModelError(subject + ": must be stationary, or be a mocap body");
   const Isometry3d X = reference_pose(m, of);
   return body >= 0 ? Vector3d(X.translation()) : Vector3d(X * ConstVector3(m->site_pos + 3 * site));
 }

@@ -68,7 +68,7 @@ class SceneObstacles {
 /// Solids as obstacles. Throws ModelError naming setting and solid for a mesh that is not closed.
 [[nodiscard]] Obstacles obstacles_of(const std::vector<Solid>& solids, const char* setting);
 
-/// The geoms of a scene that stand still, in the world frame: all that the robot can touch, or
+/// The geoms of a scene that are stationary, in the world frame: all that the robot can touch, or
 /// those of the names (SceneObstacles). Throws ModelError as SceneObstacles does.
 [[nodiscard]] std::vector<Solid> standing_solids(const mjModel* m, int base_body,
                                                  const SceneName& names);
@@ -88,7 +88,7 @@ class SceneObstacles {
 /// [m].
 [[nodiscard]] Eigen::Vector3d scene_position(const mjModel* m, int base_body, int body);
 
-/// Position of a body or site of the scene that stands still, or of a mocap body, world frame [m].
+/// Position of a body or site of the scene that is stationary, or of a mocap body, world frame [m].
 /// Throws ModelError.
 [[nodiscard]] Eigen::Vector3d standing_target(const mjModel* m, const SceneName& name);
 

@@ -7,7 +7,7 @@
 namespace tendril::simulation {
 
 /// The part of an image in which a scene differs from the one before: the rest need not be drawn
-/// again. Most of a video is a floor and a sky that stand still.
+/// again. Most of a video is a floor and a sky that do not move.
 class ChangedRegion {
  public:
   /// Rectangles without common pixels in which the scene can differ from that of the last call,

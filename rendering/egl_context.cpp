@@ -18,7 +18,7 @@ constexpr int kSurfaceSize = 16;  // pixels; images are drawn into a separate bu
 
 [[noreturn]] void refuse(std::string_view why) {
   throw RenderError(
-      fmt::format("no OpenGL for pictures: {}; install EGL with a driver (Debian: apt install "
+      fmt::format("no OpenGL for images: {}; install EGL with a driver (Debian: apt install "
                   "libegl1 libgl1-mesa-dri)",
                   why));
 }

@@ -63,12 +63,12 @@ double distance_to(const mjModel& model, const mjData& data, int geom, const mjt
 
 std::vector<int> geoms_to_show(const mjModel& model) {
   const RobotBodies robots(model);
-  const mjvOption options = picture_options();
+  const mjvOption options = image_options();
   std::vector<int> geoms;
   for (int geom = 0; geom < model.ngeom; ++geom) {
-    const bool wanted = robots.empty() ? model.body_weldid[model.geom_bodyid[geom]] != 0
-                                       : robots.base_of_geom(geom) != 0;
-    if (wanted && is_drawn(model, geom, options)) geoms.push_back(geom);
+    const bool is_included = robots.empty() ? model.body_weldid[model.geom_bodyid[geom]] != 0
+                                            : robots.base_of_geom(geom) != 0;
+    if (is_included && is_drawn(model, geom, options)) geoms.push_back(geom);
   }
   return geoms;
 }
@@ -82,7 +82,7 @@ void geom_corner(const mjModel& model, const mjData& data, int geom, int corner,
   mju_addTo3(point, data.geom_xpos + 3 * geom);
 }
 
-bool is_in_picture(const mjvGLCamera& eye, double aspect, const mjtNum point[3]) {
+bool is_in_image(const mjvGLCamera& eye, double aspect, const mjtNum point[3]) {
   const Axes axes = axes_of(eye);
   mjtNum from_eye[3];
   for (int i = 0; i < 3; ++i) from_eye[i] = point[i] - eye.pos[i];
@@ -133,7 +133,7 @@ void Framing::add(const mjtNum point[3]) {
   farthest_ = std::max(farthest_, z);
 }
 
-void Framing::add_picture(const mjModel& model, const mjvGLCamera& eye) {
+void Framing::add_image(const mjModel& model, const mjvGLCamera& eye) {
   const Axes axes = axes_of(eye);
   mjtNum to_center[3];
   for (int i = 0; i < 3; ++i) to_center[i] = model.stat.center[i] - eye.pos[i];
@@ -169,7 +169,7 @@ std::optional<mjvCamera> Framing::camera() const {
 
 Subject::Subject(const mjModel& model, double near_to) : model_(&model), near_(near_to) {
   const RobotBodies robots(model);
-  const mjvOption options = picture_options();
+  const mjvOption options = image_options();
   std::map<int, std::size_t> group_of;  // of a body
   for (int geom = 0; geom < model.ngeom; ++geom) {
     if (!is_drawn(model, geom, options)) continue;
@@ -264,14 +264,14 @@ mjvCamera complete_camera(const mjModel& model, const mjData& data, const mjvCam
                           double aspect) {
   const mjvGLCamera eye = mjv_camera2GLCamera(&model, &data, &own);
   Framing framing(model, data, own, aspect);
-  framing.add_picture(model, eye);
+  framing.add_image(model, eye);
   bool all_seen = true;
   for (const int geom : geoms_to_show(model)) {
     for (int corner = 0; corner < 8; ++corner) {
       mjtNum point[3];
       geom_corner(model, data, geom, corner, point);
       framing.add(point);
-      all_seen = all_seen && is_in_picture(eye, aspect, point);
+      all_seen = all_seen && is_in_image(eye, aspect, point);
     }
   }
   return all_seen ? own : framing.camera().value_or(own);

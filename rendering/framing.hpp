@@ -9,7 +9,7 @@
 
 namespace tendril::simulation {
 
-/// Geoms that an image must show, as far as they are drawn (see picture_options): those of robots;
+/// Geoms that an image must show, as far as they are drawn (see image_options): those of robots;
 /// without a robot those of moving bodies.
 [[nodiscard]] std::vector<int> geoms_to_show(const mjModel& model);
 
@@ -19,7 +19,7 @@ void geom_corner(const mjModel& model, const mjData& data, int geom, int corner,
 
 /// Tells whether a point is inside an image.
 /// @param aspect  width / height of the image
-[[nodiscard]] bool is_in_picture(const mjvGLCamera& eye, double aspect, const mjtNum point[3]);
+[[nodiscard]] bool is_in_image(const mjvGLCamera& eye, double aspect, const mjtNum point[3]);
 
 /// The nearest free camera that looks in the direction of another one and has a set of points
 /// inside its image. With coordinates (x, y, z) along right, up and forward, a camera at c sees
@@ -37,7 +37,7 @@ class Framing {
   void add(const mjtNum point[3]);
 
   /// Adds the corners of what a camera shows at the distance of the model's center.
-  void add_picture(const mjModel& model, const mjvGLCamera& eye);
+  void add_image(const mjModel& model, const mjvGLCamera& eye);
 
   /// No value without points, or if the engine would not draw the farthest one.
   [[nodiscard]] std::optional<mjvCamera> camera() const;
@@ -52,7 +52,7 @@ class Framing {
 };
 
 /// View of a camera that nobody has placed: robots, all else that moves, and targets (mocap
-/// bodies) at all instants that were added; and of what stands still the bodies that one of these
+/// bodies) at all instants that were added; and of what is stationary the bodies that one of these
 /// comes near to, unless they are larger than all of them together: a shelf, but no floor and no
 /// wall of a room. Geoms of the world are judged one by one. Tested by: framing_test.
 class Subject {
@@ -68,7 +68,7 @@ class Subject {
   /// Adds room for motions that are still to come: to each side some of the size of what moves.
   void add_room(double fraction);
 
-  /// Geoms of what stands still and is shown.
+  /// Geoms of what is stationary and is shown.
   /// @param data  with the poses of geoms
   [[nodiscard]] std::vector<int> surroundings(const mjData& data) const;
 
@@ -91,14 +91,14 @@ class Subject {
   std::vector<Point> room_;
 };
 
-/// The nearest free camera in the direction of another one that shows a scene as it stands, before
+/// The nearest free camera in the direction of another one that shows a scene as it is, before
 /// a run: with room for motions, and with all obstacles about as far as what moves is large.
 /// @param data  with the poses of geoms and cameras
 [[nodiscard]] mjvCamera scene_camera(const mjModel& model, const mjData& data,
                                      const mjvCamera& like, double aspect);
 
-/// A scene's camera if it shows all of the robots as they stand, else the nearest free one in its
-/// direction that does and shows also what it shows (Framing::add_picture).
+/// A scene's camera if it shows all of the robots as they are, else the nearest free one in its
+/// direction that does and shows also what it shows (Framing::add_image).
 [[nodiscard]] mjvCamera complete_camera(const mjModel& model, const mjData& data,
                                         const mjvCamera& own, double aspect);
 

@@ -27,12 +27,12 @@ bool is_image_size(int pixels) { return kSmallestImage <= pixels && pixels <= kL
 
 void require_image_size(int width, int height) {
   if (!is_image_size(width) || !is_image_size(height)) {
-    throw RenderError(fmt::format("picture size: {} x {}: both must be {} to {}", width, height,
+    throw RenderError(fmt::format("image size: {} x {}: both must be {} to {}", width, height,
                                   kSmallestImage, kLargestImage));
   }
 }
 
-Image beside(const Image& left, const Image& right) {
+Image side_by_side(const Image& left, const Image& right) {
   return {.width = left.width + right.width,
           .height = left.height,
           .rgb = joined_rows(left.rgb, right.rgb, left.height),

@@ -27,7 +27,7 @@ inline constexpr int kSmallestImage = 16, kLargestImage = 8192;  // pixels
 void require_image_size(int width, int height);
 
 /// Two images of the same height side by side.
-[[nodiscard]] Image beside(const Image& left, const Image& right);
+[[nodiscard]] Image side_by_side(const Image& left, const Image& right);
 
 /// Writes a PNG, with transparency if the image has it. Throws RenderError if the file cannot be
 /// written.

@@ -59,7 +59,7 @@ void require_camera(const mjModel& model, const std::string& name) {
                                names.empty() ? "it has none" : "it has " + names));
 }
 
-mjvCamera picture_camera(const mjModel& model, const std::string& name) {
+mjvCamera image_camera(const mjModel& model, const std::string& name) {
   mjvCamera camera;
   mjv_defaultFreeCamera(&model, &camera);
   require_camera(model, name);
@@ -74,7 +74,7 @@ mjvCamera picture_camera(const mjModel& model, const std::string& name) {
   return camera;
 }
 
-mjvOption picture_options() {
+mjvOption image_options() {
   mjvOption options;
   mjv_defaultOption(&options);
   options.flags[mjVIS_CONTACTFORCE] = 1;
@@ -104,7 +104,7 @@ struct OffscreenRenderer::Impl {
   EglContext gl;
   mjrContext context;
   mjvScene scene;
-  mjvOption options = picture_options();
+  mjvOption options = image_options();
   Drawing drawing;
   SmoothBody smooth_body;
   ShadowVolume shadows;
@@ -136,7 +136,7 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   // Buffer size, samples and shadow map are those of the model; images use their own values.
   const std::unique_ptr<mjModel, void (*)(mjModel*)> view(mj_copyModel(nullptr, &model),
                                                           mj_deleteModel);
-  if (!view) throw RenderError("picture: out of memory");
+  if (!view) throw RenderError("image: out of memory");
   view->vis.global.offwidth = width;
   view->vis.global.offheight = height;
   view->vis.quality.offsamples =

@@ -18,11 +18,11 @@ void require_camera(const mjModel& model, const std::string& name);
 /// Returns the camera for images of a scene: the camera `name`; if the name is empty, the camera
 /// `report`, else the first fixed one, else a free one that shows the whole model. Throws
 /// ModelError like require_camera.
-[[nodiscard]] mjvCamera picture_camera(const mjModel& model, const std::string& name = {});
+[[nodiscard]] mjvCamera image_camera(const mjModel& model, const std::string& name = {});
 
 /// Returns the visualization options of images: geoms and sites of the default groups, contact
 /// forces as arrows.
-[[nodiscard]] mjvOption picture_options();
+[[nodiscard]] mjvOption image_options();
 
 /// Options of a drawing.
 struct Drawing {
@@ -64,7 +64,7 @@ class OffscreenRenderer {
 
   /// Returns what is drawn of some geoms in a state whose positions have been computed: the smooth
   /// body of their arm instead of links.
-  /// @param chosen  for each geom of the model whether it is wanted
+  /// @param chosen  for each geom of the model whether it is included
   [[nodiscard]] std::vector<mjvGeom> geoms(mjData& data, const std::vector<bool>& chosen);
 
  private:

@@ -105,10 +105,10 @@ std::vector<double> evenly_spread(double start, double end, int count) {
   return times;
 }
 
-mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, double start,
+mjvCamera recording_camera(RecordedScene& scene, const ImageOptions& options, double start,
                            double end, std::vector<double> times) {
   const mjModel& model = scene.model();
-  const mjvCamera own = picture_camera(model, options.camera);
+  const mjvCamera own = image_camera(model, options.camera);
   const bool is_placed = own.type == mjCAMERA_FIXED;
   const std::vector<int> geoms = geoms_to_show(model);
   if (!options.camera.empty() || (is_placed && geoms.empty())) return own;
@@ -125,7 +125,7 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
     const mjvGLCamera eye = mjv_camera2GLCamera(&model, &scene.data(), &own);
     if (!framing) {
       framing.emplace(model, scene.data(), own, aspect);
-      if (is_placed) framing->add_picture(model, eye);
+      if (is_placed) framing->add_image(model, eye);
     }
     if (!is_placed) {
       subject.add(scene.data());
@@ -136,7 +136,7 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
         mjtNum point[3];
         geom_corner(model, scene.data(), geom, corner, point);
         framing->add(point);
-        all_seen = all_seen && is_in_picture(eye, aspect, point);
+        all_seen = all_seen && is_in_image(eye, aspect, point);
       }
     }
   }
@@ -166,13 +166,13 @@ void expect_all(OffscreenRenderer& renderer, RecordedScene& scene, double start,
 }
 
 /// Draws a recording.
-class Pictures {
+class Frames {
  public:
   /// @param camera_times  at which all must be seen
-  Pictures(RecordedScene& scene, const PictureOptions& options, int width, double start, double end,
-           const std::vector<double>& camera_times)
+  Frames(RecordedScene& scene, const ImageOptions& options, int width, double start, double end,
+         const std::vector<double>& camera_times)
       : scene_(scene), renderer_(scene.model(), width, options.height, options.drawing) {
-    PictureOptions own = options;
+    ImageOptions own = options;
     own.width = width;
     camera_ = recording_camera(scene, own, start, end, camera_times);
     expect_all(renderer_, scene, start, end);
@@ -208,13 +208,12 @@ class Pictures {
   mjvCamera camera_{};
 };
 
-/// One recording, or two side by side; the second one stands still where it has no rows.
+/// One recording, or two side by side; the second one is stationary where it has no rows.
 class Screen {
  public:
-  Screen(const std::filesystem::path& recording, const PictureOptions& options)
-      : options_(options) {
+  Screen(const std::filesystem::path& recording, const ImageOptions& options) : options_(options) {
     scenes_.push_back(std::make_unique<RecordedScene>(recording));
-    if (!options.beside.empty()) scenes_.push_back(std::make_unique<RecordedScene>(options.beside));
+    if (!options.second.empty()) scenes_.push_back(std::make_unique<RecordedScene>(options.second));
     start_ = scenes_.front()->start_time();
     end_ = scenes_.front()->end_time();
     for (const auto& scene : scenes_) {
@@ -232,22 +231,22 @@ class Screen {
     for (std::size_t i = scenes_.size(); i-- > 0;) {
       const int width = i == 0 ? left : options_.width / 2;
       left -= width;
-      pictures_.insert(pictures_.begin(),
-                       std::make_unique<Pictures>(*scenes_[i], options_, width, start, end, times));
+      frames_.insert(frames_.begin(),
+                     std::make_unique<Frames>(*scenes_[i], options_, width, start, end, times));
     }
   }
 
   const Image& at(double time, const std::vector<double>& earlier = {}) {
-    const Image& first = pictures_.front()->at(time, earlier);
-    if (pictures_.size() == 1) return first;
-    joined_ = beside(first, pictures_.back()->at(time, earlier));
+    const Image& first = frames_.front()->at(time, earlier);
+    if (frames_.size() == 1) return first;
+    joined_ = side_by_side(first, frames_.back()->at(time, earlier));
     return joined_;
   }
 
  private:
-  const PictureOptions& options_;
+  const ImageOptions& options_;
   std::vector<std::unique_ptr<RecordedScene>> scenes_;
-  std::vector<std::unique_ptr<Pictures>> pictures_;
+  std::vector<std::unique_ptr<Frames>> frames_;
   double start_ = 0.0, end_ = 0.0;
   Image joined_;
 };
@@ -281,8 +280,8 @@ std::vector<double> strobe_times(const std::string& text, double from, double to
   return times;
 }
 
-void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,
-                    const PictureOptions& options, const Instants& instants) {
+void render_image(const std::filesystem::path& recording, const std::filesystem::path& image,
+                  const ImageOptions& options, const Instants& instants) {
   Screen screen(recording, options);
   std::vector<double> times{instants.time.value_or(screen.end())};
   if (!instants.strobe.empty()) {
@@ -296,10 +295,10 @@ void render_picture(const std::filesystem::path& recording, const std::filesyste
   screen.frame(screen.start(), screen.end(), times);
   const double time = times.back();
   times.pop_back();
-  write_png(picture, screen.at(time, times));
+  write_png(image, screen.at(time, times));
 }
 
-std::vector<mjvCamera> following_cameras(RecordedScene& scene, const PictureOptions& options,
+std::vector<mjvCamera> following_cameras(RecordedScene& scene, const ImageOptions& options,
                                          const mjvCamera& whole, const std::vector<double>& times) {
   constexpr double kRoom = 0.1;        // on each side, of the robot's size
   constexpr double kMuchNearer = 0.5;  // of the distance of a camera that shows the whole way
@@ -338,9 +337,9 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
   const std::vector<double> times =
       evenly_spread(scene.start_time(), scene.end_time(), options.count);
   const std::vector<mjvCamera> cameras = following_cameras(
-      scene, options.picture,
-      recording_camera(scene, options.picture, scene.start_time(), scene.end_time(), times), times);
-  OffscreenRenderer renderer(scene.model(), options.picture.width, options.picture.height);
+      scene, options.image,
+      recording_camera(scene, options.image, scene.start_time(), scene.end_time(), times), times);
+  OffscreenRenderer renderer(scene.model(), options.image.width, options.image.height);
   expect_all(renderer, scene, scene.start_time(), scene.end_time());
   remove_snapshots(folder);
   std::vector<std::filesystem::path> files;
@@ -382,10 +381,10 @@ std::vector<double> frame_times(double start, double end, const VideoOptions& op
 
 int render_video(const std::filesystem::path& recording, const std::filesystem::path& video,
                  const VideoOptions& options, const RenderProgress& progress) {
-  Screen screen(recording, options.picture);
+  Screen screen(recording, options.image);
   const std::vector<double> times = frame_times(screen.start(), screen.end(), options);
   screen.frame(times.front(), times.back(), times);
-  VideoWriter writer(video, options.picture.width, options.picture.height, options.frame_rate);
+  VideoWriter writer(video, options.image.width, options.image.height, options.frame_rate);
   int written = 0;
   for (const double time : times) {
     writer.write(screen.at(time));

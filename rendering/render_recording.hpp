@@ -54,27 +54,27 @@ class RecordedScene {
 /// `count` times spread evenly over [start, end], both included.
 [[nodiscard]] std::vector<double> evenly_spread(double start, double end, int count);
 
-struct PictureOptions {
+struct ImageOptions {
   int width = 960, height = 540;  ///< pixels
   std::string camera = {};        ///< of the scene; empty: see recording_camera
   Drawing drawing = {};
-  std::filesystem::path beside = {};  ///< a second recording, in the right half; empty: none
+  std::filesystem::path second = {};  ///< a second recording, in the right half; empty: none
 };
 
 /// The camera for images of a recording: the one named in the options; else that of the scene
-/// (picture_camera) if it shows all of the robots at the given times and throughout the interval;
+/// (image_camera) if it shows all of the robots at the given times and throughout the interval;
 /// else the nearest free camera that does, looks in the same direction, and shows what the scene's
 /// camera shows at the distance of the model's center. In a scene without a camera that free camera
-/// shows the robots with what they go to (Subject). The scene's camera stays if the engine would
+/// shows the robots with what they go to (Subject). The scene's camera is kept if the engine would
 /// not draw that far. Throws ModelError for an unknown name. Tested by: framing_test.
-[[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options,
+[[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const ImageOptions& options,
                                          double start, double end, std::vector<double> times = {});
 
 /// Cameras for single images at some times: `whole`, which shows all of a recording, or where the
 /// robots are small in it, because they travel, ones that look in its direction from one nearer
 /// distance, and go along. Tested by: framing_test.
 [[nodiscard]] std::vector<mjvCamera> following_cameras(RecordedScene& scene,
-                                                       const PictureOptions& options,
+                                                       const ImageOptions& options,
                                                        const mjvCamera& whole,
                                                        const std::vector<double>& times);
 
@@ -95,12 +95,12 @@ struct Instants {
 /// Writes an image of a recording to a PNG. Of several instants the last one is shown as it is,
 /// and of the others the robots, the paler the earlier. Throws RolloutError, ModelError,
 /// RenderError.
-void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,
-                    const PictureOptions& options, const Instants& instants = {});
+void render_image(const std::filesystem::path& recording, const std::filesystem::path& image,
+                  const ImageOptions& options, const Instants& instants = {});
 
 struct SnapshotOptions {
   int count = 6;  ///< >= 1, evenly from the first row to the last
-  PictureOptions picture = {.width = 720, .height = 480};
+  ImageOptions image = {.width = 720, .height = 480};
 };
 
 /// Removes the snapshots that were rendered into a folder, by its manifest.
@@ -114,7 +114,7 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
                                                     const RenderProgress& progress = {});
 
 struct VideoOptions {
-  PictureOptions picture = {};
+  ImageOptions image = {};
   double frame_rate = 25.0;                  ///< frames per second, see require_frame_rate
   double speed = 1.0;                        ///< simulated seconds per second of video, > 0
   std::optional<double> from = {}, to = {};  ///< part of the recording [s]; not given: its ends

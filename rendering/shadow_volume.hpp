@@ -15,8 +15,8 @@ class ShadowVolume {
   void add(const mjModel& model, const mjData& data);
 
   /// Moves the directional lights of a scene back from the volume and spreads the shadow map over
-  /// it. With a volume far larger than what the model's shadowclip asks for all stays. To be called
-  /// between mjv_updateScene and mjr_render.
+  /// it. With a volume far larger than what the model's shadowclip asks for, all of it remains. To
+  /// be called between mjv_updateScene and mjr_render.
   void aim(const mjModel& model, mjvScene& scene, mjrContext& context) const;
 
   [[nodiscard]] bool empty() const noexcept { return !(low_[0] <= high_[0]); }

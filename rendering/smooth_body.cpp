@@ -61,22 +61,22 @@ SmoothBody::SmoothBody(const mjModel& model) {
 
 void SmoothBody::draw(mjvScene& scene) const {
   if (arms_.empty()) return;
-  std::vector<int> place;  // of each geom of the model in the scene
+  std::vector<int> index;  // of each geom of the model in the scene
   for (int i = 0; i < scene.ngeom; ++i) {
     const mjvGeom& geom = scene.geoms[i];
     if (geom.objtype != mjOBJ_GEOM || geom.objid < 0 || geom.type != mjGEOM_CAPSULE) continue;
     const auto id = static_cast<std::size_t>(geom.objid);
-    if (id >= place.size()) place.resize(id + 1, -1);
-    place[id] = i;
+    if (id >= index.size()) index.resize(id + 1, -1);
+    index[id] = i;
   }
   for (const std::vector<Part>& arm : arms_) {
     const auto is_drawn = [&](const Part& part) {
       const auto id = static_cast<std::size_t>(part.geom);
-      return id < place.size() && place[id] >= 0;
+      return id < index.size() && index[id] >= 0;
     };
     if (!std::all_of(arm.begin(), arm.end(), is_drawn)) continue;
     const auto link_of = [&](std::size_t i) -> mjvGeom& {
-      return scene.geoms[place[static_cast<std::size_t>(arm[i].geom)]];
+      return scene.geoms[index[static_cast<std::size_t>(arm[i].geom)]];
     };
     // Axes of capsules point to the tip or to the base.
     double side = 0.0;

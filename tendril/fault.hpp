@@ -80,7 +80,7 @@ struct Delay {
   double time = 0.0;  ///< [s]
 };
 
-/// A fault between the truth and a controller. The kinds stand in the order in which they act on
+/// A fault between the truth and a controller. The kinds are in the order in which they act on
 /// one channel: those of the value up to Drift, in the order of the file, then the rest.
 struct OfMeasurement {
   FaultChannel channel = "q";

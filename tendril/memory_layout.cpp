@@ -65,10 +65,10 @@ void MemoryLayout::reset(std::span<double> memory) const noexcept {
 
 bool MemoryLayout::is_valid(std::span<const double> memory) const noexcept {
   if (memory.size() != start_.size() || !all_finite(memory)) return false;
-  return std::all_of(integers_.begin(), integers_.end(), [&](const Integers& place) {
-    const std::span<const double> values = memory.subspan(place.offset, place.count);
+  return std::all_of(integers_.begin(), integers_.end(), [&](const Integers& entry) {
+    const std::span<const double> values = memory.subspan(entry.offset, entry.count);
     return std::all_of(values.begin(), values.end(), [&](double value) {
-      return value >= place.low && value <= place.high && value == std::floor(value);
+      return value >= entry.low && value <= entry.high && value == std::floor(value);
     });
   });
 }

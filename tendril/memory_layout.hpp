@@ -12,7 +12,7 @@
 namespace tendril {
 
 // Memory between steps is a flat array of doubles that somebody else owns, saves and restores (in
-// MuJoCo: plugin_state). A MemoryLayout says what stands where in it, with types:
+// MuJoCo: plugin_state). A MemoryLayout says what is where in it, with types:
 //
 //   MemoryLayout layout;
 //   const auto feed = layout.number();                    // double, starts at 0
@@ -45,10 +45,10 @@ class Slot {
   /// Reference to a value in the array, to be read, assigned or changed.
   class Reference {
    public:
-    Reference(const Slot& slot, double& place) noexcept : slot_(slot), place_(place) {}
-    operator T() const noexcept { return slot_.read(place_); }  // NOLINT: reads as a T
+    Reference(const Slot& slot, double& element) noexcept : slot_(slot), element_(element) {}
+    operator T() const noexcept { return slot_.read(element_); }  // NOLINT: reads as a T
     const Reference& operator=(T value) const noexcept {
-      place_ = static_cast<double>(value);
+      element_ = static_cast<double>(value);
       return *this;
     }
     const Reference& operator=(const Reference& other) const noexcept { return *this = T(other); }
@@ -59,7 +59,7 @@ class Slot {
 
    private:
     const Slot& slot_;
-    double& place_;
+    double& element_;
   };
   [[nodiscard]] Reference operator()(std::span<double> memory) const noexcept {
     return {*this, memory[offset_]};

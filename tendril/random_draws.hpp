@@ -16,7 +16,7 @@ class RandomDraws {
   [[nodiscard]] double uniform(std::uint64_t counter) const noexcept {
     return static_cast<double>(mixed(state_ + counter) >> 11) * 0x1.0p-53;
   }
-  /// Sum of twelve uniform numbers minus 6: mean 0, standard deviation 1, never beyond 6.
+  /// Sum of twelve uniform numbers minus 6: mean 0, standard deviation 1, never above 6.
   [[nodiscard]] double normal(std::uint64_t first_counter) const noexcept {
     double sum = -6.0;
     for (std::uint64_t i = 0; i < kPerNormal; ++i) sum += uniform(first_counter + i);

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// A character of a text, or a byte that is none.
+/// A character of a text, or a byte that is not part of one.
 struct TextPiece {
   std::size_t size = 1;   ///< bytes
   char32_t code = 0;      ///< of Unicode; of an invalid byte the byte

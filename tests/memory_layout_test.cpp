@@ -9,7 +9,7 @@ namespace {
 
 enum class Stage { Settle, Feed, Hold };
 
-TEST_CASE("memory layout: places do not overlap and start where they are told", "[memory]") {
+TEST_CASE("memory layout: slots do not overlap and start where they should", "[memory]") {
   MemoryLayout inner;
   const auto count = inner.index(0, 3);
   const auto pose = inner.vector(2);
@@ -63,12 +63,12 @@ TEST_CASE("memory layout: foreign numbers are found, and read as something in ra
 
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  for (std::size_t place = 0; place < good.size(); ++place) {
+  for (std::size_t offset = 0; offset < good.size(); ++offset) {
     for (const double value : {kNan, kInfinity, -kInfinity, 1e300, -1e300, 0.5, -2.0, 10.0}) {
-      CAPTURE(place, value);
+      CAPTURE(offset, value);
       std::vector<double> memory = good;
-      memory[place] = value;
-      const bool is_number = place == 0;
+      memory[offset] = value;
+      const bool is_number = offset == 0;
       CHECK(layout.is_valid(memory) == (is_number && std::isfinite(value)));
       const std::span<const double> read(memory);
       CHECK((flag(read) || !flag(read)));

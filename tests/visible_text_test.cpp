@@ -6,7 +6,7 @@
 namespace tendril {
 namespace {
 
-TEST_CASE("visible text: what a terminal shows stays as it is", "[text]") {
+TEST_CASE("visible text: what a terminal shows is unchanged", "[text]") {
   for (const std::string text :
        {"", "plain", "two\nlines\tand a tab", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x99", "\\u001b"})
     CHECK(visible(text) == text);
@@ -41,7 +41,7 @@ TEST_CASE("visible text: characters that a terminal obeys are escaped", "[text]"
       {"overlong", "\xc0\x9b", "\\xc0\\x9b"},
       {"overlong, three bytes", "\xe0\x82\x9b", "\\xe0\\x82\\x9b"},
       {"surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80"},
-      {"beyond Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+      {"outside Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
       {"cut", "a\xe2\x82", "a\\xe2\\x82"},
   }));
   DYNAMIC_SECTION(c.name) {

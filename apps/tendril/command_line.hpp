@@ -14,7 +14,7 @@ class Option;
 
 namespace tendril {
 
-/// Constraints on an option beyond its type.
+/// Constraints on an option in addition to its type.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}

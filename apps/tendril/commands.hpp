@@ -50,7 +50,8 @@ void add_python_commands(CommandLine& line);
 [[nodiscard]] bool is_python_command(int argc, char** argv);
 
 /// Replaces this program by `python -m tendril ...` with the package of the build tree or the
-/// installation, which is told where this program is (TENDRIL_PROGRAM). Throws std::runtime_error.
+/// installation, which gets to know where this program is (TENDRIL_PROGRAM). Throws
+/// std::runtime_error.
 void run_python_command(int argc, char** argv);
 
 /// `tendril doctor`: reports found components, their versions, and remedies for missing ones. Exit

@@ -131,7 +131,7 @@ void check_plugin(Report& report) {
   fs::remove_all(folder, ignored);
 }
 
-void check_pictures(Report& report) {
+void check_images(Report& report) {
   if (void* const library = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL)) {
     report.good("EGL", "libEGL.so.1");
     dlclose(library);
@@ -191,7 +191,7 @@ void add_doctor_command(CommandLine& line) {
                                  mj_versionString()));
     }
     check_plugin(report);
-    check_pictures(report);
+    check_images(report);
     check_python(report);
     std::fflush(stdout);
     return report.complete() ? 0 : 1;

@@ -24,9 +24,9 @@ std::string version_text(int version) {
          std::to_string(version % 1000);
 }
 
-/// The version in the name of an engine's library in the folder, the one that is wanted if it is
+/// The version in the name of an engine's library in the folder, the required one if it is
 /// there; empty if there is none.
-std::string version_in(const fs::path& folder, const std::string& wanted) {
+std::string version_in(const fs::path& folder, const std::string& required) {
   const std::string prefix = "libmujoco.so.";
   std::string found;
   std::error_code error;
@@ -34,21 +34,21 @@ std::string version_in(const fs::path& folder, const std::string& wanted) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix)) continue;
     found = name.substr(prefix.size());
-    if (found == wanted) break;
+    if (found == required) break;
   }
   return found;
 }
 
 /// Says why the library of the program does not load.
 int fail(const fs::path& folder, const char* reason) {
-  const std::string wanted = version_text(mjVERSION_HEADER);
-  const std::string found = version_in(folder / "../../mujoco", wanted);
-  if (found == wanted) {
+  const std::string required = version_text(mjVERSION_HEADER);
+  const std::string found = version_in(folder / "../../mujoco", required);
+  if (found == required) {
     std::fprintf(stderr, "tendril: %s\n", reason);
   } else {
     std::fprintf(stderr, "tendril: %s is installed, must be %s: pip install mujoco-core==%s\n",
-                 found.empty() ? "no MuJoCo" : ("MuJoCo " + found).c_str(), wanted.c_str(),
-                 wanted.c_str());
+                 found.empty() ? "no MuJoCo" : ("MuJoCo " + found).c_str(), required.c_str(),
+                 required.c_str());
   }
   return kExitInputOutput;
 }

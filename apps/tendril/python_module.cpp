@@ -85,7 +85,7 @@ std::vector<std::string> module_command(const std::string& module) {
   const fs::path package = find_package();
   if (package.empty()) {
     throw std::runtime_error(
-        "the Python package tendril is not found: install tendril again, or keep it beside its "
+        "the Python package tendril is not found: install tendril again, or keep it next to its "
         "source tree");
   }
   std::string path = package.parent_path().string();

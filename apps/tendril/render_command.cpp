@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/image_arguments.hpp"
 #include "apps/tendril/interrupt.hpp"
-#include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "simulation/files/file_kind.hpp"
@@ -16,11 +16,11 @@ namespace tendril {
 namespace {
 
 struct RenderArguments {
-  std::string file, beside;
+  std::string file, second;
   std::string out;
   std::string strobe;
   bool no_forces = false, links = false, transparent = false, draft = false;
-  PictureArguments picture;
+  ImageArguments image;
   std::optional<double> frame_rate, speed, from, to, time;
   bool quiet = false;
 };
@@ -30,25 +30,25 @@ void require_only_for(const char* kind, const char* option, const std::optional<
   if (value) throw ModelError(fmt::format("{}: {:g}: is only for {}", option, *value, kind));
 }
 
-simulation::PictureOptions picture_options(const RenderArguments& arguments) {
-  simulation::PictureOptions options = arguments.picture.options();
+simulation::ImageOptions image_options(const RenderArguments& arguments) {
+  simulation::ImageOptions options = arguments.image.options();
   options.drawing = {.forces = !arguments.no_forces,
                      .links = arguments.links,
                      .transparent = arguments.transparent,
                      .draft = arguments.draft};
-  options.beside = arguments.beside;
+  options.second = arguments.second;
   constexpr int kSmallest = 2 * simulation::kSmallestImage;
-  if (!arguments.beside.empty() && options.width < kSmallest) {
+  if (!arguments.second.empty() && options.width < kSmallest) {
     throw ModelError(fmt::format("--size: {}: must be at least {} pixels wide for two recordings",
-                                 arguments.picture.size, kSmallest));
+                                 arguments.image.size, kSmallest));
   }
   return options;
 }
 
 int render(const RenderArguments& arguments) {
   simulation::require_kind(arguments.file, "render", {simulation::FileKind::Recording});
-  if (!arguments.beside.empty())
-    simulation::require_kind(arguments.beside, "render", {simulation::FileKind::Recording});
+  if (!arguments.second.empty())
+    simulation::require_kind(arguments.second, "render", {simulation::FileKind::Recording});
   const std::filesystem::path out = arguments.out;
   const bool is_video = out.extension() == ".mp4";
   if (!is_video && out.extension() != ".png")
@@ -70,17 +70,17 @@ int render(const RenderArguments& arguments) {
       require_only_for("videos (.mp4) and --strobe", "--from", arguments.from);
       require_only_for("videos (.mp4) and --strobe", "--to", arguments.to);
     }
-    simulation::render_picture(arguments.file, out, picture_options(arguments), instants);
+    simulation::render_image(arguments.file, out, image_options(arguments), instants);
     return 0;
   }
-  constexpr const char* kPictures = "pictures (.png)";
-  require_only_for(kPictures, "--time", arguments.time);
+  constexpr const char* kImages = "images (.png)";
+  require_only_for(kImages, "--time", arguments.time);
   if (!arguments.strobe.empty())
-    throw ModelError(fmt::format("--strobe: {}: is only for {}", arguments.strobe, kPictures));
+    throw ModelError(fmt::format("--strobe: {}: is only for {}", arguments.strobe, kImages));
   if (arguments.transparent)
-    throw ModelError(fmt::format("--transparent: is only for {}", kPictures));
+    throw ModelError(fmt::format("--transparent: is only for {}", kImages));
   simulation::VideoOptions options{
-      .picture = picture_options(arguments), .from = arguments.from, .to = arguments.to};
+      .image = image_options(arguments), .from = arguments.from, .to = arguments.to};
   options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
   options.speed = arguments.speed.value_or(options.speed);
 
@@ -103,20 +103,18 @@ int render(const RenderArguments& arguments) {
 }  // namespace
 
 void add_render_command(CommandLine& line) {
-  const Command command = line.command("render", "Makes a video or a picture of a recording");
+  const Command command = line.command("render", "Makes a video or an image of a recording");
   const auto arguments = std::make_shared<RenderArguments>();
   command.option("file", arguments->file, "recording (.h5)").required();
-  command.option("beside", arguments->beside, "another recording, for the right half");
-  command.option("-o,--output", arguments->out, "video (.mp4) or picture (.png)")
-      .output()
-      .required();
-  arguments->picture.add_camera(command, "all pictures");
-  arguments->picture.add_size(command, "the pictures");
+  command.option("beside", arguments->second, "another recording, for the right half");
+  command.option("-o,--output", arguments->out, "video (.mp4) or image (.png)").output().required();
+  arguments->image.add_camera(command, "all images");
+  arguments->image.add_size(command, "the images");
   const Option time =
-      command.option("--time", arguments->time, "of a picture, s [the end of the recording]");
+      command.option("--time", arguments->time, "of an image, s [the end of the recording]");
   command
       .option("--strobe", arguments->strobe,
-              "a picture of several instants: how many, or their times, s: 0.5,1,2.5")
+              "an image of several instants: how many, or their times, s: 0.5,1,2.5")
       .excludes(time);
   command.option("--fps", arguments->frame_rate, "frames per second of a video [25]");
   command.option("--speed", arguments->speed, "simulated seconds per second of a video [1]");
@@ -125,7 +123,7 @@ void add_render_command(CommandLine& line) {
   command.option("--to", arguments->to,
                  "last time in a video or of --strobe, s [end of the recording]");
   command.flag("--transparent", arguments->transparent,
-               "a picture without sky and floor, for other backgrounds");
+               "an image without sky and floor, for other backgrounds");
   command.flag("--no-forces", arguments->no_forces, "no arrows of contact forces");
   command.flag("--links", arguments->links, "the links of continuum arms, not smooth bodies");
   command.flag("--draft", arguments->draft, "coarse edges and shadows, in half the time");

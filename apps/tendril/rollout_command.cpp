@@ -285,7 +285,7 @@ int recover(const RolloutArguments& arguments) {
   simulation::refuse_same_file(arguments.file, arguments.out);
   std::error_code ignored;
   const std::uintmax_t size = std::filesystem::file_size(arguments.file, ignored);
-  // In a process of its own, because HDF5 can crash or hang on metadata that is taken as it is.
+  // In a separate process, because HDF5 can crash or hang on metadata that is taken as it is.
   const pid_t child = fork();
   if (child < 0) throw simulation::InputError(arguments.file + ": " + std::strerror(errno));
   if (child == 0) {

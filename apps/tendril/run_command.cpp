@@ -16,8 +16,8 @@
 #include <set>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/image_arguments.hpp"
 #include "apps/tendril/interrupt.hpp"
-#include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "apps/tendril/window/check_text.hpp"
@@ -48,7 +48,7 @@ struct RunArguments {
   std::string seed;
   std::string controller;
   std::vector<std::string> set;
-  PictureArguments picture;
+  ImageArguments image;
   std::optional<double> frame_rate;
   bool json = false;
   bool list_files = false;
@@ -214,36 +214,36 @@ class ResultFolder {
 };
 
 /// Images and videos made of the recording after a run.
-struct Pictures {
+struct Renderings {
   std::vector<std::string> files;
   std::vector<std::string> problems;  ///< why something could not be made, one line each
   std::vector<std::string> missing;   ///< files not made because of an interrupt
 };
 
 simulation::VideoOptions video_options(const RunArguments& arguments) {
-  simulation::VideoOptions options{.picture = arguments.picture.options()};
+  simulation::VideoOptions options{.image = arguments.image.options()};
   options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
   simulation::require_frame_rate(options.frame_rate);
   return options;
 }
 
 /// Video and report, with one progress bar.
-Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& interrupt,
-                       const std::filesystem::path& out) {
+Renderings make_renderings(const RunArguments& arguments, const InterruptRequest& interrupt,
+                           const std::filesystem::path& out) {
   constexpr int kPlots = 10;  // take as long as so many images
-  const simulation::ReportOptions report{.camera = arguments.picture.camera};
-  const int report_work = arguments.no_report ? 0 : report.pictures + kPlots;
-  Pictures pictures;
+  const simulation::ReportOptions report{.camera = arguments.image.camera};
+  const int report_work = arguments.no_report ? 0 : report.images + kPlots;
+  Renderings renderings;
   ProgressBar bar(arguments.quiet);
   int frames = 0;
   const auto add = [&](const char* file, const std::vector<std::string>& problems) {
     if (std::filesystem::exists(out / file)) {
-      pictures.files.emplace_back(file);
+      renderings.files.emplace_back(file);
     } else if (interrupt.is_set()) {
-      pictures.missing.emplace_back(file);
+      renderings.missing.emplace_back(file);
       return;  // Ctrl-C ends ffmpeg and Python too
     }
-    pictures.problems.insert(pictures.problems.end(), problems.begin(), problems.end());
+    renderings.problems.insert(renderings.problems.end(), problems.begin(), problems.end());
   };
   if (arguments.video) {
     std::vector<std::string> problems;
@@ -266,16 +266,16 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
     std::vector<std::string> problems;
     if (!interrupt.is_set()) {
       problems = simulation::write_report(out, report, [&](int done, int count) {
-        const std::string text = done < count ? fmt::format("report: picture {}/{}", done, count)
+        const std::string text = done < count ? fmt::format("report: image {}/{}", done, count)
                                               : std::string("report: plots");
         bar.show(text, static_cast<double>(frames + done) / (frames + report_work));
         return !interrupt.is_set();
       });
     }
     add("report.html", problems);
-    if (std::filesystem::exists(out / "play.html")) pictures.files.emplace_back("play.html");
+    if (std::filesystem::exists(out / "play.html")) renderings.files.emplace_back("play.html");
   }
-  return pictures;
+  return renderings;
 }
 
 void print_result(const RunArguments& arguments, const simulation::RunResult& result,
@@ -327,7 +327,7 @@ int run(const RunArguments& arguments) {
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
   options.on_loaded = [&](const mjModel& model) {
-    simulation::require_camera(model, arguments.picture.camera);
+    simulation::require_camera(model, arguments.image.camera);
     if (folder.clear(arguments))
       notice(arguments, fmt::format("{}: results of an earlier run are replaced", out.string()));
   };
@@ -345,11 +345,11 @@ int run(const RunArguments& arguments) {
   const std::string summary = simulation::summary_json(experiment, result);
   simulation::write_text_file(out / "summary.json", summary);
   std::vector<std::string> files{"summary.json"};
-  Pictures pictures;
+  Renderings renderings;
   if (!arguments.no_record) {
     files.push_back("rollout.h5");
-    pictures = make_pictures(arguments, interrupt, out);
-    files.insert(files.end(), pictures.files.begin(), pictures.files.end());
+    renderings = make_renderings(arguments, interrupt, out);
+    files.insert(files.end(), renderings.files.begin(), renderings.files.end());
   }
   simulation::seal_manifest(out);
 
@@ -364,14 +364,14 @@ int run(const RunArguments& arguments) {
   }
   for (const std::string& failure : result.failures)
     complain(experiment.scene.string() + ": " + failure);
-  for (const std::string& problem : pictures.problems) complain(problem);
-  if (result.outcome == simulation::Outcome::Done && !pictures.missing.empty()) {
+  for (const std::string& problem : renderings.problems) complain(problem);
+  if (result.outcome == simulation::Outcome::Done && !renderings.missing.empty()) {
     complain(fmt::format("interrupted after the run: its recording is whole; missing: {}",
-                         fmt::join(pictures.missing, ", ")));
+                         fmt::join(renderings.missing, ", ")));
     return kExitInterrupted;
   }
   const int exit_code = exit_code_of(result);
-  return exit_code == 0 && !pictures.problems.empty() ? kExitInputOutput : exit_code;
+  return exit_code == 0 && !renderings.problems.empty() ? kExitInputOutput : exit_code;
 }
 
 }  // namespace
@@ -397,8 +397,8 @@ void add_run_command(CommandLine& line) {
   command.flag("--json", arguments->json, "print summary.json instead of the table");
   const Option video =
       command.flag("--video", arguments->video, "render video.mp4 from the recording");
-  const Option camera = arguments->picture.add_camera(command, "video and report");
-  arguments->picture.add_size(command, "the video").needs(video);
+  const Option camera = arguments->image.add_camera(command, "video and report");
+  arguments->image.add_size(command, "the video").needs(video);
   command.option("--fps", arguments->frame_rate, "frames per second of the video [25]")
       .needs(video);
   command.flag("--no-record", arguments->no_record, "do not write rollout.h5, report and video")

@@ -9,7 +9,7 @@
 namespace tendril::simulation {
 
 struct ReportOptions {
-  int pictures = 6;         ///< from the first row to the last; 0: none; they need OpenGL
+  int images = 6;           ///< from the first row to the last; 0: none; they need OpenGL
   std::string camera = {};  ///< of the images, see recording_camera
 };
 

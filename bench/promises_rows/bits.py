@@ -92,7 +92,7 @@ python_row(
 )
 python_row(
     "in-threads",
-    "in a thread beside two others",
+    "in a thread along with two others",
     "import threading\na = bits(); r = []\n"
     "t = [threading.Thread(target=lambda: r.append(bits())) for _ in range(3)]\n"
     "[x.start() for x in t]; [x.join() for x in t]; assert set(r) == {a}; print('ok')",

@@ -85,14 +85,14 @@ def hull(place):
     return told(place.run("scene.xml", "--duration", "0.05"), "notice|tendril:", "hull|inside|in contact")
 
 
-@row("X-start-inside", 9, "a robot that starts inside a geom is told before the first step")
+@row("X-start-inside", 9, "a robot that starts inside a geom is reported before the first step")
 def start_inside(place):
     place.scene(scene_xml=scene(before='<geom name="table" type="box" size="0.1 0.1 0.05" pos="0 0 0.1"/>'))
     answer = place.run("scene.xml", "--duration", "0.05")
     return told(answer, "notice|tendril:", "table", "start|inside|in contact|deep")
 
 
-@row("X-overlap-arms", 9, "two arms through each other without self_collision are told")
+@row("X-overlap-arms", 9, "two arms through each other without self_collision are reported")
 def overlap(place):
     place.scene(scene_xml=scene(bodies='<attach model="robot" body="base" prefix="B_"/>'))
     return told(
@@ -213,7 +213,7 @@ def contacts(place):
     return require(says(answer, "senses_contacts"), answer.seen())
 
 
-@row("X-command-degrees", 9, "a command of 90 rad is told")
+@row("X-command-degrees", 9, "a command of 90 rad is reported")
 def command_degrees(place):
     place.scene()
     answer = place.own("command.q[:] = 90.0; report.tip_error = 0.5")
@@ -311,7 +311,7 @@ def pid(place):
     return require(answer.code in (0, 1) or says(answer, "--plugin"), answer.seen())
 
 
-@row("X-pgs", 9, "solver=PGS with the integrator discrete is told")
+@row("X-pgs", 9, "solver=PGS with the integrator discrete is reported")
 def pgs(place):
     place.scene(scene_xml=scene(option='solver="PGS"'))
     return told(place.run("scene.xml", "--duration", "0.05"), "notice|tendril:", "solver|PGS")

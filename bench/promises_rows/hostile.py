@@ -45,7 +45,7 @@ def read_by(place, name, patience=5):
     return getattr(place, door)(*words, patience=patience)
 
 
-def calm(answer, name):
+def graceful(answer, name):
     """As a damaged file may: it is read, or one line and exit code 2; in SLOW seconds."""
     sound(answer)
     if answer.cost > SLOW:
@@ -71,7 +71,7 @@ def superblock_row(name):
             data = bytearray(whole)
             data[byte] ^= 1 << bit
             place.put("f.h5", bytes(data))
-            return calm(read_by(place, name), name)
+            return graceful(read_by(place, name), name)
 
         spots = [(0, 3), (9, 0), (12, 2), (28, 3), (44, 6)]
         return each({f"byte {byte}": (byte, bit) for byte, bit in spots}, flipped)
@@ -103,7 +103,7 @@ def object_headers(place):
         data = bytearray(whole)
         data[byte] ^= 0x10
         place.put("f.h5", bytes(data))
-        return calm(read_by(place, "play"), "play")
+        return graceful(read_by(place, "play"), "play")
 
     return each({f"byte {b}": b for b in (60, 100, 150, 200, 300, 400, 600, 900, len(whole) // 2)}, flipped)
 
@@ -115,7 +115,7 @@ def cut(place):
 
     def cut_at(part):
         place.put("f.h5", whole[: len(whole) * part // 11])
-        return calm(read_by(place, "csv"), "csv")
+        return graceful(read_by(place, "csv"), "csv")
 
     return each({f"{part}/11": part for part in range(0, 11, 2)}, cut_at)
 
@@ -272,7 +272,7 @@ def texts_row(name, slow=False):
             made = place.python(MAKE, key, kind)
             if made.code != 0:
                 raise Broken(f"row: {made.seen()}")
-            return calm(read_by(place, name), name)
+            return graceful(read_by(place, name), name)
 
         return each(TEXTS, hostile)
 

@@ -365,7 +365,7 @@ def part_links(place):
     return each(cases, show)
 
 
-@row("O-existing", 5, "export over a file that is no recording's export is told")
+@row("O-existing", 5, "export over a file that is no recording's export is reported")
 def existing(place):
     place.recording()
     place.put("thesis.csv", "my work")
@@ -376,7 +376,7 @@ def existing(place):
     )
 
 
-@row("O-plain", 5, "an output beside its input is written")
+@row("O-plain", 5, "an output next to its input is written")
 def plain(place):
     place.recording()
     passed(place.package("export", "r.h5", "--to", "csv", "-o", "x.csv"))
@@ -385,7 +385,7 @@ def plain(place):
     return passed(place.tendril("ik", "arm.toml", "targets.csv", "-o", "o.csv"))
 
 
-@row("O-model-mesh", 5, "model -o onto a scene that attaches the robot is told")
+@row("O-model-mesh", 5, "model -o onto a scene that attaches the robot is reported")
 def model_scene(place):
     place.scene(arm_toml=arm(controller="", parts=section()), scene_xml=scene())
     before = kept(place, "scene.xml")

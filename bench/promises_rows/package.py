@@ -1,4 +1,4 @@
-"""8. The package beside others."""
+"""8. The package along with others."""
 
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ def other_engine(place, change):
         if entry.name not in ("tendril", "mujoco"):
             (copy / entry.name).symlink_to(entry)
     for name in "tendril", "mujoco":
-        shutil.copytree(source / name, copy / name)  # the program finds the engine beside itself
+        shutil.copytree(source / name, copy / name)  # the program finds the engine next to itself
     change(copy / "mujoco")
     return {"PYTHONPATH": str(copy), "TENDRIL_PROGRAM": ""}
 
@@ -77,7 +77,7 @@ def engine_pip(place):
     return require("mujoco-core==4.0.1" in answer.text, answer.seen())
 
 
-def python_row(key, promise, text, needs=(), wanted="ok", prepare=None, patience=30, slow=False):
+def python_row(key, promise, text, needs=(), expected="ok", prepare=None, patience=30, slow=False):
     @row(f"P-{key}", 8, promise, slow=slow)
     def show(place):
         for module in needs:
@@ -89,7 +89,7 @@ def python_row(key, promise, text, needs=(), wanted="ok", prepare=None, patience
         if answer.code < 0 or answer.code == 124:
             sound(answer)
         return require(
-            answer.code == 0 and wanted in answer.out,
+            answer.code == 0 and expected in answer.out,
             answer.errors.strip().splitlines()[-1] if answer.errors.strip() else answer.seen(),
         )
 
@@ -164,7 +164,7 @@ for _what, _make in {
 GYM = "import gymnasium, copy, pickle\nimport tendril.envs\n"
 python_row(
     "copy-env",
-    "an environment can be copied: the copy goes on with the same numbers",
+    "an environment can be copied: the copy continues with the same numbers",
     GYM + "e = gymnasium.make('Tendril/Reach-v0'); e.reset(seed=0); a = e.action_space.sample(); c "
     "= copy.deepcopy(e)\nassert (e.step(a)[0] == c.step(a)[0]).all(); print('ok')",
     ["gymnasium"],
@@ -187,7 +187,7 @@ python_row(
 )
 python_row(
     "fork-render",
-    "a picture in the parent, then pictures in forked environments: drawn or refused, no hang",
+    "an image in the parent, then images in forked environments: drawn or refused, no hang",
     GYM + "m = lambda: gymnasium.make('Tendril/Reach-v0', render_mode='rgb_array')\n"
     "if __name__ == '__main__':\n    e = m(); e.reset(seed=0); e.render(); e.close()\n"
     "    v = gymnasium.vector.AsyncVectorEnv([m] * 2, context='fork'); v.reset(seed=0)\n"
@@ -264,7 +264,7 @@ python_row(
 )
 python_row(
     "threads",
-    "an experiment in a thread beside another one",
+    "an experiment in a thread along with another one",
     "import threading\ne = []\ndef go():\n"
     "    try: e.append(td.Experiment('e.toml').run().metrics['tip_error_end'])\n"
     "    except Exception as x: e.append(x)\n"

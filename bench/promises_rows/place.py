@@ -24,8 +24,8 @@ ITEMS = {
     4: "a sweep's result belongs to its inputs",
     5: "outputs never destroy",
     6: "hostile files stay data",
-    7: "units and frames are doubted",
-    8: "the package beside others",
+    7: "implausible units and frames are reported",
+    8: "the package along with others",
     9: "plain bugs",
     10: "the same bits",
     11: "fuzzing",
@@ -398,7 +398,7 @@ def harmless(answer):
 
 
 def each(cases, show):
-    """All cases hold; of those that do not, the first three are told."""
+    """All cases hold; of those that do not, the first three are reported."""
     wrong, held = [], 0
     for name, case in cases.items():
         try:

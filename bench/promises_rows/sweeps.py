@@ -48,7 +48,7 @@ def digested(place, *names, **options):
 
 
 def png(width=4, height=4):
-    """A gray picture."""
+    """A gray image."""
 
     def chunk(kind, data):
         body = kind + data
@@ -182,7 +182,7 @@ for _key, _what, _make in (
     ("model", "a mesh of an attached model's included file", sub_model),
     ("cube", "a texture's fileup and filedown", cube_texture),
     ("entity", "a file whose name is written with an entity", entity),
-    ("folder", "a mesh beside a scene in another folder", two_folders),
+    ("folder", "a mesh next to a scene in another folder", two_folders),
 ):
     digest_row(_key, _what, _make)
 
@@ -336,7 +336,7 @@ DAMAGED = {
 
 
 def damaged_row(key, change):
-    @row(f"W-plan-{key}", 4, f"a damaged sweep.json ({key}): the same command goes on, or one line that helps")
+    @row(f"W-plan-{key}", 4, f"a damaged sweep.json ({key}): the same command resumes, or one line that helps")
     def show(place):
         short_sweep(place)
         place.put("s/sweep.json", change(place.read("s/sweep.json")))
@@ -347,7 +347,7 @@ for _key, _change in DAMAGED.items():
     damaged_row(_key, _change)
 
 
-@row("W-plan-missing", 4, "without sweep.json the same command goes on with the journal's runs")
+@row("W-plan-missing", 4, "without sweep.json the same command resumes with the journal's runs")
 def plan_missing(place):
     short_sweep(place)
     (place.folder / "s/sweep.json").unlink()
@@ -413,7 +413,7 @@ for _key, _line in JOURNAL.items():
     journal_row(_key, _line)
 
 
-@row("W-copied", 4, "a copied folder of a sweep goes on, nothing is run again")
+@row("W-copied", 4, "a copied folder of a sweep resumes, nothing is run again")
 def copied(place):
     short_sweep(place)
     shutil.copytree(place.folder / "s", place.folder / "copy")
@@ -421,7 +421,7 @@ def copied(place):
     return require(len(list((place.folder / "copy/journal").iterdir())) == 1, "all runs were run again", "one journal")
 
 
-@row("W-moved", 4, "a sweep goes on after the whole project was moved to another folder")
+@row("W-moved", 4, "a sweep resumes after the whole project was moved to another folder")
 def moved(place):
     place.put("p/arm.toml", arm())
     place.put("p/scene.xml", scene())
@@ -434,7 +434,7 @@ def moved(place):
     return require("2 of 2" in answer.text and count == 1, f"{count} journals: {answer.seen()}")
 
 
-@row("W-killed-early", 4, "a sweep that was killed before sweep.json was there goes on")
+@row("W-killed-early", 4, "a sweep that was killed before sweep.json was there resumes")
 def killed_early(place):
     place.scene(e_toml=experiment(check("tip_error_end", max=1), duration=0.02))
     for name in "files", "journal", "runs":
@@ -443,7 +443,7 @@ def killed_early(place):
     return goes_on(place)
 
 
-@row("W-killed-times", 4, "a sweep killed at 12 early moments always goes on")
+@row("W-killed-times", 4, "a sweep killed at 12 early moments always resumes")
 def killed_times(place):
     place.scene(e_toml=experiment(check("tip_error_end", max=1), duration=0.02))
     words = [place.interpreter, "-m", "tendril", "sweep", "e.toml", "--seeds", "2", "--no-report", "--quiet"]

@@ -119,7 +119,7 @@ def contact_metrics(place):
     return each({name: name for name in names}, show)
 
 
-@row("S-contact-free", 2, "a scene in which nothing can be touched is told when its wall_force is checked")
+@row("S-contact-free", 2, "a scene in which nothing can be touched is reported when its wall_force is checked")
 def nothing_to_touch(place):
     place.scene(e_toml=experiment(FORCE))
     answer = place.run()
@@ -165,7 +165,7 @@ FLAGS = {  # pattern; what needs it
 
 
 def flag_told(key, pattern, parts):
-    @row(f"S-flag-{key}", 2, f'<flag {key}="disable"/>, on which the scene depends, is told before the first step')
+    @row(f"S-flag-{key}", 2, f'<flag {key}="disable"/>, on which the scene depends, is reported before the first step')
     def show(place):
         others = {name: text for name, text in parts.items() if name != "robot"}
         place.scene(arm_toml=parts.get("robot"), scene_xml=scene(flag=f'{key}="disable"', **others))
@@ -180,7 +180,7 @@ for _key, (_pattern, _parts) in FLAGS.items():
         flag_told(_key, _pattern, _parts)
 
 
-@row("S-actuator-group", 2, 'actuatorgroupdisable="0", which switches off the servos, is told')
+@row("S-actuator-group", 2, 'actuatorgroupdisable="0", which switches off the servos, is reported')
 def actuator_group(place):
     place.scene(scene_xml=scene(option='actuatorgroupdisable="0"'), e_toml=experiment(TIP, duration=0.2))
     answer = place.run()
@@ -195,7 +195,7 @@ def springs_off(place):
     return require(answer.code != 0 or says(answer, "notice", "spring"), answer.seen())
 
 
-@row("S-limits-margin", 2, 'limit_margin with <flag limit="disable"/> is told or refused')
+@row("S-limits-margin", 2, 'limit_margin with <flag limit="disable"/> is reported or refused')
 def limit_margin(place):
     place.scene(
         scene_xml=scene(flag='limit="disable"'), e_toml=experiment(check("limit_margin_min", min=0), duration=0.2)
@@ -362,7 +362,7 @@ def empty_window(place):
     return not_passed(answer)
 
 
-@row("S-table", 2, 'the outcome "diverged" stands in the table of checks, not "ok" alone')
+@row("S-table", 2, 'the outcome "diverged" is in the table of checks, not "ok" alone')
 def diverged_table(place):
     place.scene(
         scene_xml=DIVERGING,

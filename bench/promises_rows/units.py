@@ -1,4 +1,4 @@
-"""7. Units and frames are doubted."""
+"""7. Implausible units and frames are reported."""
 
 from promises_rows.place import (
     TIP,
@@ -284,7 +284,7 @@ def octopus(place):
     return require(answer.code == 0 or not says(answer, "shorter than 1e-06"), answer.seen())
 
 
-@row("U-degrees-python", 7, "tip_pose of 90 rad, beyond the section's limit, is refused or told")
+@row("U-degrees-python", 7, "tip_pose of 90 rad, outside the section's limit, is refused or reported")
 def degrees_python(place):
     answer = place.python(
         "import warnings\nwarnings.simplefilter('error')\n"

@@ -128,7 +128,7 @@ def lie_session(place):
     return answer.out.strip()
 
 
-@row("V-lie-table", 1, "what the controller reports stays visible beside the truth")
+@row("V-lie-table", 1, "what the controller reports remains visible along with the truth")
 def lie_table(place):
     place.scene()
     place.own("report.tip_error = 0.0")
@@ -234,7 +234,7 @@ def own_quantity(place):
     value = place.metric("sensor:Y_settled_error:max")
     page = " ".join((place.options.root / "docs/experiment_file.md").read_text().split())
     said = "a controller's own quantities, such as `settled_error`, are of what the controller saw"
-    return require(said in page and float(value) < 0.02, f"settled_error {value} m, its target seen 50 mm beside")
+    return require(said in page and float(value) < 0.02, f"settled_error {value} m, its target seen 50 mm off")
 
 
 @row("V-honest-pass", 1, "a controller in Python that does its task passes")

@@ -443,7 +443,7 @@ class CoverageCell final : public Cell {
     const double rho = column * kCellSize, z = kLowestZ + row * kCellSize;
     const double nearest_z = std::max({z, -(z + kCellSize), 0.0});
     if (std::hypot(rho, nearest_z) > problem_.robot.max_length() + kCellSize)
-      return false;  // beyond the extended arm
+      return false;  // outside the extended arm's reach
     constexpr double near = kCorner, far = kCellSize - kCorner, middle = kCellSize / 2.0;
     constexpr std::array<std::pair<double, double>, 5> kPlaces = {
         {{middle, middle}, {near, near}, {far, near}, {near, far}, {far, far}}};

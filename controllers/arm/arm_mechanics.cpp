@@ -115,8 +115,8 @@ Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
   out.tip_jacobian.col(row).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
   out.tip_jacobian.col(row).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
 
-  // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. It is zero
-  // with a servo on every joint.
+  // Deflection of joint i in excess of its fraction: fraction_i (g_i - mean g) / stiffness. It is
+  // zero with a servo on every joint.
   const bool shares_actuator = coordinate.servo >= 0 || coordinate.has_tendons;
   if (!shares_actuator || !(stiffness_[k] > 0.0)) return Vector3d::Zero();
   out.uneven_deflection.col(row).noalias() =

@@ -42,7 +42,7 @@ struct ArmBaseJoint {
   double mass = 0.0;  ///< of all bodies that it moves [kg]
 };
 
-/// The fraction of a link's length that is outside the guide, which ends `guide_length` [m] beyond
+/// The fraction of a link's length that is outside the guide, which ends `guide_length` [m] past
 /// the base, and its derivative with respect to the feed [1/m].
 /// @param start   of the link along the straight arm, from the arm's root [m]
 /// @param length  of the link [m]

@@ -31,7 +31,7 @@ struct ListPosition {
   double fraction;
 };
 
-/// Beyond the ends of the list both rows are the first or the last one.
+/// Past the ends of the list both rows are the first or the last one.
 ListPosition position_at(const std::vector<Row>& list, double time) noexcept {
   const auto after = std::upper_bound(list.begin(), list.end(), time,
                                       [](double t, const Row& row) { return t < row.time; });

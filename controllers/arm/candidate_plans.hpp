@@ -17,7 +17,7 @@ namespace tendril {
 /// Returns the arm as contact plans have it: without variable lengths.
 [[nodiscard]] FedArm fed_arm(const ContinuumRobot& robot, double guide_length, double body_radius);
 
-/// Desired curvature [1/m], length beyond the guide [m] and their rates.
+/// Desired curvature [1/m], length past the guide [m] and their rates.
 struct PlanActuation {
   double curvature = 0.0, length = 0.0, curvature_rate = 0.0, length_rate = 0.0;
 };
@@ -45,7 +45,7 @@ struct CandidatePlan {
   std::optional<ElasticReplanner> replanner;
   CorrectedState start_state;  ///< of the replanner: at the first contact, or at the end
 
-  /// Interpolates the command list; beyond its ends it is constant.
+  /// Interpolates the command list; past its ends it is constant.
   [[nodiscard]] PlanActuation actuation_at(double time) const noexcept;
   [[nodiscard]] double path_length_at(double time) const noexcept;
   [[nodiscard]] Eigen::Vector2d planned_tip(double path_length) const noexcept;

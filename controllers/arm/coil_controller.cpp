@@ -42,7 +42,7 @@ constexpr double kHeldTime = 0.3;       // with a force within two thirds of the
 constexpr double kLostTime = 1.0;       // for which it may be outside later [s]
 constexpr double kWrapFraction = 0.95;  // of the winding that has to be measured
 constexpr int kPointsPerSection = 10;   // at which it is measured
-constexpr double kStillSlack = 0.002;   // of a contact's distance from a post that stands [m]
+constexpr double kStillSlack = 0.002;   // of a contact's distance from a stationary post [m]
 
 Eigen::Vector3d read_vector(const Settings& settings, const char* name) {
   if (!settings.has(name)) return Eigen::Vector3d::Zero();
@@ -105,7 +105,7 @@ std::span<const SettingInfo> CoilController::settings() {
       setting::number("force", "N", "5", {0.0, 1000.0, true},
                       "sum of the contact forces on the post with which it is held, within 30 %"),
       setting::number("exit_length", "m", "0.15", {0.0, 100.0, true},
-                      "straight end of the path beyond the winding; shorter if the feed is"),
+                      "straight end of the path past the winding; shorter if the feed is"),
       setting::number("tighten_time", "s", "15", {0.01, 1000.0},
                       "status 10 when force and winding are not reached after this"),
       setting::numbers("press", "m",
@@ -220,7 +220,7 @@ void CoilController::choose_radius(const ArmContext& context) {
                                     : 0.0;
   if (std::abs(place.distance - winding.radius) <= allowed) return;
   refuse_post(context,
-              fmt::format("its axis passes the feed axis at {}, {} beyond the straight arm's tip: "
+              fmt::format("its axis passes the feed axis at {}, {} past the straight arm's tip: "
                           "must be between {} and {} there, so that the arm can bend to its side",
                           millimeters(place.distance), millimeters(room),
                           millimeters(std::max(0.0, winding.radius - allowed)),
@@ -316,17 +316,17 @@ double CoilController::wrap_angle(const ArmMeasurement& measurement, double with
   std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
   from_coordinates(robot_, measurement.q, candidate_);
   const Eigen::Vector3d start(0.0, 0.0, measurement.base.feed);
-  const auto beside = [&](const Eigen::Vector3d& p_B) -> Eigen::Vector2d {
+  const auto lateral = [&](const Eigen::Vector3d& p_B) -> Eigen::Vector2d {
     const Eigen::Vector3d p = p_B - post_position(withdrawn);
     return {post_.X_BO.linear().col(0).dot(p), post_.X_BO.linear().col(1).dot(p)};
   };
   double angle = 0.0;
-  Eigen::Vector2d before = beside(start);
+  Eigen::Vector2d before = lateral(start);
   for (int i = 0; i < robot_.section_count(); ++i) {
     for (int k = 1; k <= kPointsPerSection; ++k) {
-      const Eigen::Vector2d p = beside(backbone_pose(robot_, candidate_, measurement.base, i,
-                                                     static_cast<double>(k) / kPointsPerSection)
-                                           .translation());
+      const Eigen::Vector2d p = lateral(backbone_pose(robot_, candidate_, measurement.base, i,
+                                                      static_cast<double>(k) / kPointsPerSection)
+                                            .translation());
       if ((0.5 * (before + p)).norm() < near) {
         angle += std::atan2(before.x() * p.y() - before.y() * p.x(), before.dot(p));
       }

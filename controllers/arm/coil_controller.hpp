@@ -18,7 +18,7 @@ struct Post {
   double radius = 0.0, half_length = 0.0;                  ///< [m]
 };
 
-/// The arm coils around a post, holds it with a force, and presses with its tip beyond it. The post
+/// The arm coils around a post, holds it with a force, and presses with its tip past it. The post
 /// is a geom of the scene: its position, axis and radius give the path. The controller has four
 /// consecutive stages:
 ///

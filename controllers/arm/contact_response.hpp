@@ -31,8 +31,8 @@ class ContactResponse {
   };
   /// Removes the contacts of the previous step.
   void clear() noexcept { contacts_.clear(); }
-  /// Adds a contact, ordered by arc length. Beyond kMaxMeasuredContacts, those nearest to the base
-  /// are kept.
+  /// Adds a contact, ordered by arc length. Of more than kMaxMeasuredContacts, those nearest to the
+  /// base are kept.
   void add(const Contact& contact) noexcept;
   /// Joints of the chain, from the base on, as indices of ArmMechanics::State::joints.
   [[nodiscard]] std::span<const int> chain() const noexcept { return chain_; }
@@ -57,7 +57,8 @@ class ContactResponse {
     std::vector<int> joints;           // indices of joints_
     std::vector<double> coefficients;  // of the tendon's length
     double servo_gain;                 // kp, without the joints' own stiffness
-    bool holds_command;  // its force is zero, beyond the joints' own, where they are as commanded
+    bool holds_command;  // its force is zero, apart from the joints' own, where they are as
+                         // commanded
   };
   void add_joints(const ArmMechanics& arm);
   void add_tendons(const ArmMechanics& arm);

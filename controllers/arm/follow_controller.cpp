@@ -117,7 +117,7 @@ std::span<const SettingInfo> FollowController::settings() {
       setting::acceleration("0.2"),
       setting::rate_limit("3"),
       setting::choice("fit", "tip body",
-                      "tip: the tip stays on the path; body: the body's largest deviation is "
+                      "tip: the tip remains on the path; body: the body's largest deviation is "
                       "minimized (narrow tubes)"),
       setting::start_delay(
           "1",

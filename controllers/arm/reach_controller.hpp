@@ -13,12 +13,12 @@ namespace tendril {
 
 /// Moves the tip to a target body. Every step solves the inverse kinematics, warm-started at the
 /// last solution, moves the section commands towards the solution at a bounded rate, and corrects
-/// them on the measured tip. All commands are scaled by the same factor, so that the arm stays on
+/// them on the measured tip. All commands are scaled by the same factor, so that the arm remains on
 /// the straight line between two poses.
 ///
-/// The default solver descends from the last solution and stays near it. If it converges to a pose
-/// that does not reach the target, other poses are tried, once for every millimeter that the target
-/// moves; the arm switches only to a pose that reaches the target.
+/// The default solver descends from the last solution and remains near it. If it converges to a
+/// pose that does not reach the target, other poses are tried, once for every millimeter that the
+/// target moves; the arm switches only to a pose that reaches the target.
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 class ReachController final : public ArmController {

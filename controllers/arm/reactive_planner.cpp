@@ -40,7 +40,7 @@ constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses o
 constexpr int kHalvings = 6;                // of the line to a pose that is not free
 constexpr double kMinObstacleSpeed = 2e-3;  // of an obstacle that moves [m/s]
 constexpr double kSpeedTime = 0.05;         // [s], of the filter of the obstacles' speed
-constexpr double kBackOff = 1e-4;           // [m] beyond the margin when backing away
+constexpr double kBackOff = 1e-4;           // [m] more than the margin when backing away
 constexpr int kEscapes = 12;                // poses that are tried there
 constexpr double kGain = 1e-4;              // [m] in a step, with which it does without them
 constexpr double kEscape = 0.1;             // [rad] as far as that
@@ -377,7 +377,7 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
     q_next_ = direction_;
     return true;
   };
-  // The tip stays on the target where that suffices.
+  // The tip remains on the target where that suffices.
   const double enough = here + std::min(kGain, kBackOff - here);
   if (try_step(q_solution_) && most > enough) return;
   planner_.away(q_last_, obstacles_, base, direction_);

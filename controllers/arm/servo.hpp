@@ -40,7 +40,7 @@ struct Servo {
   [[nodiscard]] double setpoint(double desired, double rate, double load) const noexcept {
     return works() ? desired + lag() * rate - load / gain : desired;
   }
-  /// The setpoint nearest to `desired` for which the servo stays within its force range.
+  /// The setpoint nearest to `desired` for which the servo remains within its force range.
   [[nodiscard]] double unsaturated(double desired, double position,
                                    double velocity) const noexcept {
     if (!(max_force > min_force) || !std::isfinite(max_force)) return desired;

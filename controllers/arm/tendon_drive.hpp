@@ -52,7 +52,7 @@ class TendonDrive {
   [[nodiscard]] std::span<const ArmTendon> tendons() const noexcept { return tendons_; }
   [[nodiscard]] std::span<const Bend> bends() const noexcept { return bends_; }
   /// Returns whether the bends' errors are fed back as moments: the tendons are tension-controlled,
-  /// have no stiffness of their own, and follow fast enough that it is stable whatever the body's
+  /// have no own stiffness, and follow fast enough that it is stable whatever the body's
   /// inertia. The gain is the body's stiffness, the damping the body's damping.
   [[nodiscard]] bool feeds_back() const noexcept { return feeds_back_; }
 

@@ -35,8 +35,8 @@ class TipIntegral {
   static constexpr double kDirectionArm =
       0.05;  ///< [m]: a direction error of 1 rad counts as this distance
 
-  /// The gain stays below this fraction of the one that makes the arm's fundamental mode unstable:
-  /// 2 zeta omega.
+  /// The gain remains below this fraction of the one that makes the arm's fundamental mode
+  /// unstable: 2 zeta omega.
   static constexpr double kStabilityFraction = 0.5;
 
   /// Corrects section commands only, not feed and spin.

@@ -121,7 +121,7 @@ struct ArmMeasurement {
               "has a servo"),
         field("uneven_deflection", &M::uneven_deflection, {3, n}, "m",
               "column k: the part of the same kind that coordinate k has in the displacement of "
-              "the end of its section; what is beyond is displaced alike"),
+              "the end of its section; what is after it is displaced alike"),
         field("tip_response", &M::tip_response, {6, n + 1}, "",
               "derivative of the tip pose in equilibrium with respect to the commanded q and the "
               "feed, contacts kept (docs/derivations.md, \"Commands of an arm in contact\"); only "
@@ -286,7 +286,7 @@ class ArmController : public Controller {
   /// Moments need motors (`bend_command = "moment"`) or tendons and chambers instead of bend
   /// servos; they and tensions need tendons commanded in tension. Setpoints need no motors. All
   /// else is refused when the model is loaded. On entry to `update`, q of a controller that does
-  /// not command setpoints is the measured one: it is what the robot is taken to be told.
+  /// not command setpoints is the measured one: it is what the robot is assumed to be commanded.
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Tells whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }

@@ -155,13 +155,13 @@ struct MeasurementFaults::Effect {
   }
   void operator()(const fault::Delay& /*delay*/) noexcept {
     if (entry.steps == 0) return;
-    const std::size_t place = static_cast<std::size_t>(step.number % entry.steps) * x.size();
-    const std::size_t old = step.number < entry.steps ? 0 : place;
+    const std::size_t offset = static_cast<std::size_t>(step.number % entry.steps) * x.size();
+    const std::size_t old = step.number < entry.steps ? 0 : offset;
     const std::span<const double> before = entry.sample(step.memory);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double now = x[i];
       if (active && step.number > 0) see(i, before[old + i]);
-      entry.sample(step.next)[place + i] = now;
+      entry.sample(step.next)[offset + i] = now;
     }
   }
 };

@@ -177,7 +177,7 @@ class MobileController : public Controller {
       setting::number(
           "limit_margin", "rad", "0.002", {0.0, 0.5},
           "the controller uses joint ranges that are smaller by this at either end, so that "
-          "the servos' overshoot stays within the robot's"),
+          "the servos' overshoot remains within the robot's"),
       common::following_tolerance("0.05"),
       common::kFollowingTime,
       common::kMeasurementFaults};

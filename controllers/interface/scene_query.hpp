@@ -35,7 +35,7 @@ class SceneQuery {
   /// Nothing if the setting is empty.
   virtual void measure_target(const char* /*setting*/) {}
   /// Position of a target of which a path is planned when the controller is made, world frame [m]:
-  /// a body or a site that stands still, or a mocap body, which is measured too.
+  /// a body or a stationary site, or a mocap body, which is measured too.
   [[nodiscard]] virtual Eigen::Vector3d standing_target(const char* setting);
 
   /// The obstacles at their poses in every step: `obstacles` of a measurement, the same shapes in
@@ -43,7 +43,7 @@ class SceneQuery {
   /// empty: all geoms that can collide with the robot. The answer lives as long as the call that
   /// makes the controller.
   [[nodiscard]] virtual MeasuredObstacles measure_obstacles(const char* setting);
-  /// Returns those of the same selection that stand still, world frame.
+  /// Returns those of the same selection that are stationary, world frame.
   [[nodiscard]] virtual Obstacles standing_obstacles(const char* setting);
   /// The same selection as plain solids, base frame.
   [[nodiscard]] virtual std::vector<Solid> solids(const char* setting);

@@ -126,7 +126,7 @@ BasePlacementController::BasePlacementController(const PlatformContext& context)
                 read_boxes(context.settings)),
       base_pose_(make_base_pose_search(context)),
       shorter_(shortened(context.robot, context.settings.number("reserve"))),
-      whole_(context.robot),
+      full_(context.robot),
       states_memory_(add_states(memory_, context.robot.arm)),
       states_(static_cast<std::size_t>(context.robot.arm.section_count())) {
   context.scene.measure_target("target");
@@ -238,14 +238,14 @@ MobileStatus BasePlacementController::find_base_pose(const TipTarget& target,
     for (const PlatformPose& base :
          {backed_away(target.position(), placement.base), placement.base}) {
       if (!keep_out_.allows(base)) continue;
-      const MobileContinuumResult there = whole_.solve(target, base, states_, stay);
+      const MobileContinuumResult there = full_.solve(target, base, states_, stay);
       report.iterations += there.iterations;
       if (!there.converged()) continue;
       adopt(there, next);
       return there.status;
     }
   }
-  const MobileContinuumResult last = whole_.solve(target, goal, states_, keep_out_.rule());
+  const MobileContinuumResult last = full_.solve(target, goal, states_, keep_out_.rule());
   report.iterations += last.iterations;
   if (last.converged()) adopt(last, next);
   return last.status;
@@ -260,7 +260,7 @@ void BasePlacementController::adopt(const MobileContinuumResult& result,
 /// The base pose moved away from the target until the arm's base is at the distance `nearest`.
 PlatformPose BasePlacementController::backed_away(const Eigen::Vector3d& target,
                                                   const PlatformPose& base) const noexcept {
-  const Eigen::Vector3d from = arm_base_pose(whole_.robot(), base).translation() - target;
+  const Eigen::Vector3d from = arm_base_pose(full_.robot(), base).translation() - target;
   const double across = from.head<2>().norm();
   const double desired = nearest_ * nearest_ - from.z() * from.z();
   if (!(across > 0.0) || desired <= across * across) return base;

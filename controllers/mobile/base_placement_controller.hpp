@@ -67,7 +67,7 @@ class BasePlacementController final : public MobileController {
   double tolerance_, angle_tolerance_, settle_time_, nearest_, h_;
   FloorPlan keep_out_;
   std::optional<BasePoseSearch> base_pose_;
-  MobileContinuumSolver shorter_, whole_;
+  MobileContinuumSolver shorter_, full_;
 
   using Pose = MatrixSlot<Eigen::Vector3d>;  // x, y, heading
   Slot<bool> started_ = memory_.flag();

@@ -18,7 +18,8 @@ using std::numbers::pi;
 
 constexpr int kDirections = 24;                            // of the base poses around the target
 constexpr std::array kDistances = {0.5, 0.65, 0.8, 0.92};  // of the arm's horizontal reach
-constexpr std::array kLeanAngles = {0.0, -0.35, 0.35};  // [rad], of the arm from towards the target
+constexpr std::array kYawOffsets = {0.0, -0.35,
+                                    0.35};  // [rad], of the arm from the direction of the target
 constexpr std::array kUprightHeadings = {0.0, 0.5 * pi};  // [rad], of the heading
 constexpr double kRoundShift =
     0.618;  // of two directions: those of the next round are as much farther
@@ -81,7 +82,7 @@ BasePoseSearch::BasePoseSearch(const MobileContinuum& robot, const Obstacles& ob
   waypoints_ = layout_.matrix<Eigen::MatrixXd>(size, planner_.options().max_waypoints);
   trees_ = layout_.part(planner_.layout());
   arm_trees_ = layout_.part(arm_planner_.layout());
-  candidates_.reserve(1 + kDirections * kDistances.size() * kLeanAngles.size());
+  candidates_.reserve(1 + kDirections * kDistances.size() * kYawOffsets.size());
 }
 
 void BasePoseSearch::start(const PlatformPose& at, std::span<double> memory) const noexcept {
@@ -109,13 +110,13 @@ void BasePoseSearch::list_candidates(const TipTarget& target, const PlatformPose
   const double reach = std::sqrt(std::max(0.0, length * length - height * height));
   const Vector3d axis = X_PB.linear().col(2);
   const bool upright = std::hypot(axis.x(), axis.y()) < kVertical;
-  const double lean = std::atan2(axis.y(), axis.x());
+  const double azimuth = std::atan2(axis.y(), axis.x());
   for (int k = 0; k < kDirections; ++k) {
     const double direction = 2.0 * pi * (k + kRoundShift * round) / kDirections;
     for (const double distance : kDistances) {
-      for (std::size_t i = 0; i < (upright ? kUprightHeadings.size() : kLeanAngles.size()); ++i) {
+      for (std::size_t i = 0; i < (upright ? kUprightHeadings.size() : kYawOffsets.size()); ++i) {
         const double desired =
-            upright ? direction + kUprightHeadings[i] : direction - lean + kLeanAngles[i];
+            upright ? direction + kUprightHeadings[i] : direction - azimuth + kYawOffsets[i];
         const double heading = from.heading + wrap_angle(desired - from.heading);
         const Vector2d foot =
             goal.head<2>() - distance * reach * Vector2d(std::cos(direction), std::sin(direction));

@@ -98,7 +98,7 @@ std::span<const SettingInfo> GaitController::own_settings() {
       setting::numbers("heights", "m", "pole: heights above the start to be reached in order"),
       setting::choice(
           "wrap", "no left right",
-          "pole: the body lies straight beside it, the pole at its middle on this side, and "
+          "pole: the body lies straight next to it, the pole at its middle on this side, and "
           "wraps itself around it within ramp_time, 6 s are good, before it climbs"),
       setting::number("hold_time", "s", "10", kNotNegative,
                       "pole: time of the hold at each height"),

@@ -79,8 +79,9 @@ std::span<const SettingInfo> GroundPathFollower::settings() {
       setting::number("ground_tolerance", "m", "0.2", kPositive,
                       "ground_path, avoidance: status 8 when the middle of the snake has been "
                       "farther from its path for longer than `following_time`"),
-      setting::flag("avoidance", false,
-                    "find paths to goals or target among the scene's obstacles that stand still"),
+      setting::flag(
+          "avoidance", false,
+          "find paths to goals or target among the scene's obstacles that are stationary"),
       setting::obstacles(
           "avoidance: names of geoms or bodies, separated by spaces; default: every geom that the "
           "snake can touch"),
@@ -445,7 +446,7 @@ void GroundPathFollower::bends(std::span<const double> memory,
   double total = 0.0;
   for (const double length : lengths_) total += length;
   const double contraction = body_length_ / total;
-  // From the head on; joint i stands between links i and i + 1.
+  // From the head on; joint i is between links i and i + 1.
   double from_head = 0.0;
   for (std::size_t i = offsets.size(); i-- > 0;) {
     from_head += lengths_[i + 1];

@@ -77,7 +77,7 @@ class GroundPathFollower {
   [[nodiscard]] double tolerance() const noexcept { return tolerance_; }
 
  private:
-  /// Points at equal distances; beyond its ends it continues straight.
+  /// Points at equal distances; past its ends it continues straight.
   struct Line {
     Eigen::Map<const Eigen::Matrix2Xd> points;
     double spacing;

@@ -329,7 +329,7 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
     const Vector3d point = last + trail_spacing_ * direction;
     const GrowResult grown = path.append(point);
     if (grown.status == GrowStatus::TooTight) return report_status(ControllerStatus::PathTooTight);
-    if (!grown.ok()) return;  // no room: beyond the travel of the carriage
+    if (!grown.ok()) return;  // no room: past the travel of the carriage
     last = point;
     along = direction;
     bend = next_bend;

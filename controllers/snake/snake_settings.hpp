@@ -13,8 +13,8 @@ inline constexpr SettingInfo kSpeed = setting::speed(
     "default 0.05");
 inline constexpr SettingInfo kTarget = setting::body_name(
     "target", "",
-    "mocap body to be reached, if there are no goals; with avoidance any body or site that stands "
-    "still; path: its trail continues the path");
+    "mocap body to be reached, if there are no goals; with avoidance any stationary body or "
+    "site; path: its trail continues the path");
 inline constexpr SettingInfo kCornerRadius = setting::number(
     "corner_radius", "m", "0", {0.0, 1e3},
     "path, ground_path: the corners of the points' polyline are rounded with arcs of this radius; "

@@ -13,8 +13,8 @@ namespace tendril {
 
 /// Puts what is measured in the place of what a controller reports of its tip: tip_error and
 /// angle_error, and with them the status of a tip that is not where it is claimed to be. What was
-/// reported is kept beside it. Judges the controllers of others; tests hold those of this library
-/// to the same numbers.
+/// reported is kept along with it. Judges the controllers of others; tests hold those of this
+/// library to the same numbers.
 class ArrivalWatch {
  public:
   /// @param length_scale  within `following_tolerance` of this length the tip has arrived [m]

@@ -5,7 +5,7 @@ import numpy as np
 import tendril as td
 
 arm = td.load_robot(td.share / "models/arm_3x10.toml", td.ContinuumRobot)
-solver = td.Solver(arm, max_restarts=0)  # stays near the start
+solver = td.Solver(arm, max_restarts=0)  # remains near the start
 
 angles = np.linspace(0, 2 * np.pi, 200)
 circle = np.stack([0.1 * np.cos(angles), 0.1 * np.sin(angles), np.full_like(angles, 0.22)], axis=-1)

@@ -24,10 +24,10 @@ def angle_at(place: float) -> float:
 def pose(place: float, offset: NDArray[np.float64]) -> NDArray[np.float64]:
     """Pose on the path, along its tangent; the path leaves the base along z and bends towards -x."""
     angle = angle_at(place)
-    beyond = max(place - STRAIGHT - RADIUS * np.pi / 2, 0)
+    straight_end = max(place - STRAIGHT - RADIUS * np.pi / 2, 0)
     found = np.eye(4)
     found[:3, 0], found[:3, 2] = (np.cos(angle), 0, np.sin(angle)), (-np.sin(angle), 0, np.cos(angle))
-    found[:3, 3] = (RADIUS * (np.cos(angle) - 1) - beyond, 0, min(place, STRAIGHT) + RADIUS * np.sin(angle))
+    found[:3, 3] = (RADIUS * (np.cos(angle) - 1) - straight_end, 0, min(place, STRAIGHT) + RADIUS * np.sin(angle))
     found[:3, 3] += offset
     return found
 

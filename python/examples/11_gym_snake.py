@@ -44,8 +44,8 @@ for episode in range(EPISODES):
         side += np.clip(side_target - side, -0.08, 0.08)
         phase += 2 * np.pi * FREQUENCY * PERIOD
         wave = np.sin(phase + lead)
-        wanted = np.where(is_yaw, YAW * wave, PITCH * (side * (1 - abs(turn)) + 1.5 * turn * growing) * wave)
-        action = np.clip((wanted - setpoints) / (LARGEST_RATE * PERIOD), -1, 1).astype(np.float32)
+        desired = np.where(is_yaw, YAW * wave, PITCH * (side * (1 - abs(turn)) + 1.5 * turn * growing) * wave)
+        action = np.clip((desired - setpoints) / (LARGEST_RATE * PERIOD), -1, 1).astype(np.float32)
         setpoints += action * LARGEST_RATE * PERIOD
         observation, reward, terminated, truncated, info = env.step(action)
         total, steps, over = total + float(reward), steps + 1, terminated or truncated

@@ -51,7 +51,7 @@ class Input {
   /// Throws ModelError `<name>[2, 0, 1] = nan, must be finite`.
   void require_finite() const;
   /// Throws ModelError `<name>[2, 0, 0] = 90 rad, must be ...: in degrees?` for a number that is
-  /// not finite, and for an angle beyond `most`: each item's numbers `first`, `first + step`, ...
+  /// not finite, and for an angle above `most`: each item's numbers `first`, `first + step`, ...
   void require_angles(std::size_t first, std::size_t step, double most) const;
   /// Throws ModelError unless the leading axes are these, or none.
   void require_leading(const Shape& leading) const;
@@ -115,7 +115,7 @@ inline void write_pose(const Eigen::Isometry3d& X, double* to) noexcept {
   Eigen::Map<Eigen::Matrix<double, 4, 4, Eigen::RowMajor>>{to} = X.matrix();
 }
 
-/// Returns an integer of Python or NumPy; nothing for another object, or beyond 64 bits.
+/// Returns an integer of Python or NumPy; nothing for another object, or one of more than 64 bits.
 [[nodiscard]] std::optional<long long> integer_of(nb::handle value);
 
 /// Returns a truth value of Python or NumPy. Throws ModelError `<name>: 2, must be True or False`.

@@ -30,7 +30,7 @@ class States : public Input {
  public:
   States(const ContinuumRobot& robot, nb::handle value, const char* name = "states")
       : Input(name, value, Axes{count_of(robot), 3}) {}
-  /// Throws ModelError for a number that is not finite, and for a bend beyond any section's.
+  /// Throws ModelError for a number that is not finite, and for a bend above any section's.
   void require_bends() const { require_angles(0, 3, 2.0 * std::numbers::pi); }
   [[nodiscard]] SectionStates operator[](std::size_t k) const noexcept {
     return states_of(item(k));

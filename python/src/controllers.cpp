@@ -59,7 +59,7 @@ class ThreadState {
         PyEval_ReleaseThread(state);
         PyThreadState_Delete(state);
       }).detach();
-    } catch (const std::system_error&) {  // it stays
+    } catch (const std::system_error&) {  // it is kept
     }
   }
 
@@ -111,7 +111,7 @@ using SettingRow =
 /// An own quantity: name, unit, meaning.
 using QuantityRow = std::tuple<std::string, std::string, std::string>;
 
-/// Registration of a name, and the class that stands behind it now. Never destroyed: the engine
+/// Registration of a name, and the class that is behind it now. Never destroyed: the engine
 /// keeps plugins.
 struct PythonKind {
   std::string name, robot, source;

@@ -27,7 +27,7 @@ namespace tendril::python {
 namespace {
 
 /// The process that was the first to draw, of this one and those that it is a fork of: EGL does not
-/// survive a fork, and drawing would wait for ever.
+/// survive a fork, and drawing would wait indefinitely.
 pid_t drawing_process = 0;
 
 void require_own_drawing() {
@@ -42,7 +42,7 @@ class Renderer {
  public:
   Renderer(nb::object model, int width, int height, const std::string& camera)
       : model_(std::move(model)),
-        camera_(simulation::picture_camera(native<const mjModel>(model_), camera)) {
+        camera_(simulation::image_camera(native<const mjModel>(model_), camera)) {
     require_own_drawing();
     renderer_ = std::make_unique<simulation::OffscreenRenderer>(native<const mjModel>(model_),
                                                                 width, height);
@@ -109,7 +109,7 @@ nb::object nearest_rows(nb::handle table_value, nb::handle points_value) {
 
 void bind_envs(nb::module_& module) {
   nb::class_<Renderer>(module, "Renderer",
-                       "Draws states of a model without a window, by EGL, as the pictures of "
+                       "Draws states of a model without a window, by EGL, as the images of "
                        "reports. For the thread that made it.")
       .def(nb::init<nb::object, int, int, const std::string&>(), nb::arg("model"), nb::arg("width"),
            nb::arg("height"), nb::arg("camera") = "",

@@ -134,10 +134,10 @@ class PythonColumns final : public ColumnFile {
   }
 
   /// The size of a dataset with these rows, or the place of a row in it.
-  [[nodiscard]] nb::tuple position(std::size_t column, std::uint64_t row, bool is_place) const {
+  [[nodiscard]] nb::tuple position(std::size_t column, std::uint64_t row, bool is_start) const {
     std::vector<std::size_t> numbers{row};
     for (const std::size_t extent : datasets_[column].shape)
-      numbers.push_back(is_place ? 0 : extent);
+      numbers.push_back(is_start ? 0 : extent);
     return tuple_of(numbers);
   }
 
@@ -188,7 +188,7 @@ class PythonSink final : public RowSink {
   }
 
   /// Throws RecordingError for a failure of h5py. Then the file is abandoned: closing it would put
-  /// out what no longer belongs together, and so it stays as that of a killed process.
+  /// out what no longer belongs together, and so it remains like that of a killed process.
   template <class Call>
   void attempt(const char* what, const Call& call) {
     try {

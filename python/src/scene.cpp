@@ -51,7 +51,7 @@ void bind_scene(nb::module_& module) {
           nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def_ro("model", &PyScene::model, nb::sig("def model(self) -> mujoco.MjModel"),
               "The compiled model: MuJoCo's own object.")
-      .def_ro("notices", &PyScene::notices, "What the user should know, a line each.")
+      .def_ro("notices", &PyScene::notices, "What the user should know, one per line.")
       .def_ro("source_files", &PyScene::source_files,
               "Texts of the scene, of included files and of robot files, by name; robot files with "
               "their settings.")

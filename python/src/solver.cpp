@@ -443,7 +443,7 @@ void bind_solver(nb::module_& module) {
           nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot | MobileArm, name: str = "
                   "'auto', *, position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
                   "max_iterations: int | None = None, max_restarts: int | None = None) -> None"),
-          ":param robot: its base stays where it is: no feed, no spin\n"
+          ":param robot: its base does not move: no feed, no spin\n"
           ":param name: \"auto\", or another name\n"
           ":param position_tolerance: m, > 0\n"
           ":param angle_tolerance: rad, > 0\n"

@@ -68,7 +68,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def parse_json(text: str, where: object) -> Any:
-    """The value of a JSON text, without NaN, infinities, names that are given twice and integers beyond 64 bits."""
+    """The value of a JSON text, without NaN, infinities, duplicate names and integers of more than 64 bits."""
     if text.count("[") + text.count("{") > DEEPEST:
         _require_shallow_json(text, where)
     try:
@@ -169,8 +169,8 @@ def _require_shallow_toml(text: str, where: object) -> None:
             raise _too_deep(where, text, token.start())
 
 
-def _too_deep(where: object, text: str, place: int) -> ModelError:
-    line = text.count("\n", 0, place) + 1
+def _too_deep(where: object, text: str, offset: int) -> ModelError:
+    line = text.count("\n", 0, offset) + 1
     return ModelError(f"{where}:{line}: must have at most {DEEPEST} levels of tables and lists")
 
 

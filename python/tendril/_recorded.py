@@ -338,8 +338,8 @@ class RecordedRun:
 
         found = self.contacts()
         is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])  # the last one: no geom
-        wanted = is_robot[found.geom1] != is_robot[found.geom2]
-        return Contacts(*(column[wanted] for column in found))
+        selected = is_robot[found.geom1] != is_robot[found.geom2]
+        return Contacts(*(column[selected] for column in found))
 
     def penetration(self) -> Floats:
         """(rows,), m: deepest overlap of a robot with its surroundings."""

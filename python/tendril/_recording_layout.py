@@ -145,7 +145,7 @@ def read_tables(texts: Mapping[str, str], sizes: Mapping[str, int]) -> dict[str,
 
     def within(name: str, number: int, last: int, size: int) -> None:
         if last > size:
-            raise ModelError(f"{name}[{number}]: is beyond the {size} that there are")
+            raise ModelError(f"{name}[{number}]: is outside the {size} that there are")
 
     for name, dataset in (("sensors", "sensordata"), ("actuators", "ctrl")):
         for i, element in enumerate(tables[name]):

@@ -136,7 +136,7 @@ class Experiment:
         self.name = self._file.name  #: the file's stem by default
         self.file = self._file.file
         self.scene = self._file.scene
-        self.family = self._file.family  #: of random scenes, a scene for each seed; "" with a scene of its own
+        self.family = self._file.family  #: of random scenes, a scene for each seed; "" with a custom scene
         self.duration = self._file.duration  #: of simulated time, s; of a family that of its scenes is in force
         self.seed = self._file.seed
 

@@ -61,20 +61,20 @@ class Recording(RecordedRun):
         import numpy as np
 
         full = self._read("integration/row", None)
-        place = max(int(np.searchsorted(full, row)) - 1, 0)
+        index = max(int(np.searchsorted(full, row)) - 1, 0)
         model, faults = self.model, None
         if "faults" in self.texts:  # they change the model; how depends on what they saw since the start
-            place, model = 0, self.load_model(False)
+            index, model = 0, self.load_model(False)
             from tendril._sim import PhysicalFaults  # compiled: not in a build tree
 
             faults = PhysicalFaults(self.texts["faults"], model)
-        first = int(full[place])
+        first = int(full[index])
         if not 0 <= first <= row:
             raise ValueError("integration/row: is none of the recording's")
         if self.step[row] - self.step[first] != row - first:
             raise RecordingError(f"{self.file}: row {row}: steps are missing before it")
         data = mujoco.MjData(model)
-        state = self._dataset("integration/state")[place]
+        state = self._dataset("integration/state")[index]
         mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
         if row == 0:
             mujoco.mj_forward(model, data)

@@ -85,7 +85,7 @@ def percentile(ordered: Values, fraction: float) -> float:
 def _resampled_means(x: Values, resamples: int, random: np.random.Generator) -> Values:
     """Interquartile means of resamples of ascending values; n > 1.
 
-    The places of a resample in the ordered values are n u, of n uniform numbers u. The mean needs their order
+    The indices of a resample in the ordered values are n u, of n uniform numbers u. The mean needs their order
     statistics m + 1 ... n - m, m = floor(n / 4). The first and the last of these are sums of exponential numbers, as
     parts of all n + 1; those between are uniform between the two, in any order: nothing is sorted, and half is drawn.
     Source: [Devroye], V.3.1.
@@ -94,8 +94,8 @@ def _resampled_means(x: Values, resamples: int, random: np.random.Generator) -> 
     sums = np.cumsum(random.standard_gamma([m + 1, n - 2 * m - 1, m + 1], size=(resamples, 3)), axis=1)
     first, last = n * sums[:, :1] / sums[:, 2:], n * sums[:, 1:2] / sums[:, 2:]
 
-    def totals(places: Values) -> Values:
-        values: Values = x.take(places.astype(np.intp), mode="clip").sum(axis=1)
+    def totals(indices: Values) -> Values:
+        values: Values = x.take(indices.astype(np.intp), mode="clip").sum(axis=1)
         return values
 
     means: Values = (1 - n / 4 + m) * totals(np.hstack((first, last)))
@@ -179,8 +179,8 @@ def chance_better(differences: npt.ArrayLike, better: Better) -> tuple[float, In
 
 def _mean_ranks(values: Values) -> Values:
     """1 ... n in ascending order; equal values have the mean of their ranks."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Values = (np.cumsum(count) - (count - 1) / 2)[place]
+    _, index, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Values = (np.cumsum(count) - (count - 1) / 2)[index]
     return ranks
 
 
@@ -230,8 +230,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """The p values corrected for their number, in their order. Source: [Holm]."""
     n = len(p_values)
     corrected, largest = [0.0] * n, 0.0
-    for place, i in enumerate(sorted(range(n), key=lambda i: p_values[i])):
-        largest = max(largest, min(1.0, (n - place) * p_values[i]))
+    for rank, i in enumerate(sorted(range(n), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (n - rank) * p_values[i]))
         corrected[i] = largest
     return corrected
 

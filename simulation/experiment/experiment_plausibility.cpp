@@ -15,7 +15,7 @@
 #include "simulation/engine/angle_units.hpp"
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/quantities.hpp"
-#include "simulation/experiment/doubted_numbers.hpp"
+#include "simulation/experiment/implausible_numbers.hpp"
 #include "simulation/scene/scene_checks.hpp"
 
 namespace tendril::simulation {
@@ -60,14 +60,14 @@ const Believed* row_of_channel(FaultChannel channel) {
   return nullptr;
 }
 
-class Doubts {
+class PlausibilityWarnings {
  public:
-  explicit Doubts(const AppliedExperiment& applied) : applied_(applied) {
+  explicit PlausibilityWarnings(const AppliedExperiment& applied) : applied_(applied) {
     for (const SceneRobot& robot : applied.scene.robots)
       scales_.push_back(scale_of(*applied.scene.model, robot));
     any_.duration = std::max(applied.duration, applied.experiment.duration);
     any_.robot = largest_scale(scales_);
-    any_.stays = any_.robot.stays && !scales_.empty();
+    any_.is_fixed = any_.robot.is_fixed && !scales_.empty();
   }
 
   std::vector<std::string> lines() {
@@ -86,12 +86,12 @@ class Doubts {
     const std::string& name = motion.actuator.empty() ? motion.body : motion.actuator;
     numbers_.where = fmt::format("{}: motion of {}", motion.origin, name);
     numbers_.sizes = any_;
-    numbers_.sizes.stays = false;
+    numbers_.sizes.is_fixed = false;
     const SceneRobot* const follower = follower_of(motion);
     if (follower != nullptr) {
       numbers_.sizes.robot =
           scales_[static_cast<std::size_t>(follower - applied_.scene.robots.data())];
-      numbers_.sizes.stays = numbers_.sizes.robot.stays;
+      numbers_.sizes.is_fixed = numbers_.sizes.robot.is_fixed;
     }
     if (motion.kind == MotionKind::Waypoints) {
       waypoints(motion, follower);
@@ -102,37 +102,37 @@ class Doubts {
     numbers_.begins("motion", is_circle ? "start_after" : "start", start);
     if (motion.center) farthest("center", {&*motion.center, 1}, follower);
     if (is_circle) {
-      numbers_.doubt("motion", "radius", motion.radius);
-      if (!numbers_.doubt("motion", "speed", motion.speed))
-        numbers_.doubt("motion", "speed / radius", motion.speed / motion.radius);
+      numbers_.flag("motion", "radius", motion.radius);
+      if (!numbers_.flag("motion", "speed", motion.speed))
+        numbers_.flag("motion", "speed / radius", motion.speed / motion.radius);
       return;
     }
-    numbers_.doubt("motion", "amplitude", motion.amplitude);
-    numbers_.doubt("motion", "frequency", motion.frequency);
-    numbers_.doubt("motion", "phase", motion.phase);
+    numbers_.flag("motion", "amplitude", motion.amplitude);
+    numbers_.flag("motion", "frequency", motion.frequency);
+    numbers_.flag("motion", "phase", motion.phase);
   }
 
   void waypoints(const Motion& motion, const SceneRobot* follower) {
-    const bool is_long = numbers_.doubt(believed("motion", "times"), "times", motion.times);
+    const bool is_long = numbers_.flag(believed("motion", "times"), "times", motion.times);
     if (!is_long && motion.times.size() > 1)
       numbers_.begins("motion", "times", motion.times.front());
     farthest("points", motion.points, follower);
     look_at_angles(motion.angles_deg);
   }
 
-  /// Doubts the point that is farthest from the base of the robot that follows the body, otherwise
+  /// Flags the point that is farthest from the base of the robot that follows the body, otherwise
   /// from the middle of the world.
   void farthest(const char* key, std::span<const Eigen::Vector3d> points,
                 const SceneRobot* follower) {
     Eigen::Vector3d base = Eigen::Vector3d::Zero();
     const mjModel& m = *applied_.scene.model;
-    if (follower != nullptr && follower->base > 0 && numbers_.sizes.stays)
+    if (follower != nullptr && follower->base > 0 && numbers_.sizes.is_fixed)
       base = world_position(m, *follower);
     const Eigen::Vector3d* far = nullptr;
     for (const Eigen::Vector3d& point : points)
       if (far == nullptr || (point - base).norm() > (*far - base).norm()) far = &point;
     if (far == nullptr) return;
-    numbers_.doubt(believed("motion", key), key, {far->data(), 3}, (*far - base).norm());
+    numbers_.flag(believed("motion", key), key, {far->data(), 3}, (*far - base).norm());
   }
 
   /// Position of a base that is fixed to the world.
@@ -151,7 +151,7 @@ class Doubts {
     for (std::size_t i = 0; i < scales_.size(); ++i) {
       if (!fault.robot || *fault.robot != applied_.scene.robots[i].names.label()) continue;
       numbers_.sizes.robot = scales_[i];
-      numbers_.sizes.stays = scales_[i].stays;
+      numbers_.sizes.is_fixed = scales_[i].is_fixed;
     }
     numbers_.begins("fault", "start", fault.start);
     if (const fault::OfMeasurement* const seen = fault.of_measurement()) {
@@ -165,31 +165,29 @@ class Doubts {
   void strength(const fault::OfMeasurement& seen) {
     const Believed* const row = row_of_channel(seen.channel);
     if (const auto found = strength_of(seen, any_.duration); found && row != nullptr)
-      numbers_.doubt(*row, found->key, found->values, largest(found->values) * found->time);
+      numbers_.flag(*row, found->key, found->values, largest(found->values) * found->time);
   }
 
   void times_of(const fault::Noise& noise) {
-    numbers_.doubt("fault", "correlation_time", noise.correlation_time);
+    numbers_.flag("fault", "correlation_time", noise.correlation_time);
   }
   void times_of(const fault::Scale& scale) {
-    numbers_.doubt(believed("fault", "factor"), "factor", scale.factor);
+    numbers_.flag(believed("fault", "factor"), "factor", scale.factor);
   }
-  void times_of(const fault::Rate& rate) { numbers_.doubt("fault", "period", rate.period); }
+  void times_of(const fault::Rate& rate) { numbers_.flag("fault", "period", rate.period); }
   void times_of(const fault::Dropout& dropout) {
-    numbers_.doubt("fault", "duration", dropout.duration);
+    numbers_.flag("fault", "duration", dropout.duration);
   }
-  void times_of(const fault::Delay& delay) { numbers_.doubt("fault", "time", delay.time); }
+  void times_of(const fault::Delay& delay) { numbers_.flag("fault", "time", delay.time); }
   template <class Other>
   void times_of(const Other& /*kind*/) {}
 
-  void numbers_of(const fault::ActuatorDelay& delay) {
-    numbers_.doubt("fault", "time", delay.time);
-  }
+  void numbers_of(const fault::ActuatorDelay& delay) { numbers_.flag("fault", "time", delay.time); }
   void numbers_of(const fault::Stiffness& stiffness) {
-    numbers_.doubt("fault", "factor", stiffness.factor);
+    numbers_.flag("fault", "factor", stiffness.factor);
   }
   void numbers_of(const fault::Friction& friction) {
-    numbers_.doubt("fault", "factor", friction.factor);
+    numbers_.flag("fault", "factor", friction.factor);
   }
   void numbers_of(const fault::Payload& payload) {
     const mjModel& m = *applied_.scene.model;
@@ -197,13 +195,13 @@ class Doubts {
       if (matches(payload.body, object_name(m, mjOBJ_BODY, i)))
         numbers_.sizes.robot.mass = std::max(numbers_.sizes.robot.mass, m.body_mass[i]);
     }
-    numbers_.doubt("fault", "mass", payload.mass);
+    numbers_.flag("fault", "mass", payload.mass);
   }
-  void numbers_of(const fault::Gravity& gravity) { doubt_gravity("value", gravity.value.data()); }
+  void numbers_of(const fault::Gravity& gravity) { flag_gravity("value", gravity.value.data()); }
   void numbers_of(const fault::Kick& kick) {
-    numbers_.doubt("fault", "duration", kick.duration);
-    numbers_.doubt("fault", "force", kick.force);
-    numbers_.doubt("fault", "torque", kick.torque);
+    numbers_.flag("fault", "duration", kick.duration);
+    numbers_.flag("fault", "force", kick.force);
+    numbers_.flag("fault", "torque", kick.torque);
   }
   template <class Other>
   void numbers_of(const Other& /*kind*/) {}
@@ -212,15 +210,15 @@ class Doubts {
     numbers_.where = fmt::format("{}: check {}", check.origin, check.name);
     numbers_.sizes = any_;
     const bool settles = check.metric.statistic == Statistic::SettleTime;
-    if (settles) numbers_.doubt("check", "threshold", check.threshold);
-    if (std::isfinite(check.window.before)) numbers_.doubt("check", "before", check.window.before);
+    if (settles) numbers_.flag("check", "threshold", check.threshold);
+    if (std::isfinite(check.window.before)) numbers_.flag("check", "before", check.window.before);
     const Believed* const row = settles ? &believed("check", "settle_time") : row_of(check.metric);
     if (row == nullptr) return;
-    if (check.max && numbers_.doubt(*row, "max", {&*check.max, 1})) return;
-    if (check.min) numbers_.doubt(*row, "min", {&*check.min, 1});
+    if (check.max && numbers_.flag(*row, "max", {&*check.max, 1})) return;
+    if (check.min) numbers_.flag(*row, "min", {&*check.min, 1});
   }
 
-  /// Row of the unit of a metric; null: none is doubted.
+  /// Row of the unit of a metric; null: none is checked.
   const Believed* row_of(const Metric& metric) const {
     if (metric.signal == "angle_error") return &believed("check", "angle_error");
     std::string unit;
@@ -248,7 +246,7 @@ class Doubts {
     if (setting.key == "option.gravity") gravity_origin_ = setting.origin;
     if (!setting.key.ends_with(".offset")) return;
     const Eigen::Vector3d shift(numbers->data());
-    numbers_.doubt(believed("setting", "offset"), "offset", *numbers, shift.norm());
+    numbers_.flag(believed("setting", "offset"), "offset", *numbers, shift.norm());
   }
 
   /// Settings of the robot's controller that its file gives.
@@ -272,11 +270,12 @@ class Doubts {
     std::vector<double> values;
     if (info.type == SettingInfo::Type::Number) values = {settings.number(info.name)};
     if (info.type == SettingInfo::Type::Numbers) values = settings.numbers(info.name);
-    // Lists are places in the world, wherever the robot stands.
-    numbers_.sizes.stays = numbers_.sizes.robot.stays && info.type == SettingInfo::Type::Number;
+    // Lists are places in the world, wherever the robot is.
+    numbers_.sizes.is_fixed =
+        numbers_.sizes.robot.is_fixed && info.type == SettingInfo::Type::Number;
     const std::string_view unit = info.unit;
     if (unit == "m" || unit == "rad" || unit == "N")
-      numbers_.doubt(believed("controller", unit), info.name, values);
+      numbers_.flag(believed("controller", unit), info.name, values);
     if (unit == "s") late_setting(info, values);
   }
 
@@ -294,17 +293,17 @@ class Doubts {
         gravity_origin_.empty() ? applied_.experiment.scene.string() : gravity_origin_;
     numbers_.where = origin + ": option";
     if ((applied_.scene.model->opt.disableflags & mjDSBL_GRAVITY) == 0)
-      doubt_gravity("gravity", applied_.scene.model->opt.gravity);
+      flag_gravity("gravity", applied_.scene.model->opt.gravity);
   }
 
-  /// Doubts gravity beyond that of centrifuges, and that of Earth in other units.
-  void doubt_gravity(const char* key, const double* value) {
-    constexpr double kMost = 20.0;      // times that of Earth
-    constexpr double kFoot = 0.3048;    // m
-    constexpr double kRounding = 0.01;  // relative
+  /// Flags gravity above that of centrifuges, and that of Earth in other units.
+  void flag_gravity(const char* key, const double* value) {
+    constexpr double kMaxGravity = 20.0;  // times that of Earth
+    constexpr double kFoot = 0.3048;      // m
+    constexpr double kRounding = 0.01;    // relative
     const double size = mju_norm3(value), feet = kStandardGravity / kFoot;
     const bool is_feet = std::abs(size / feet - 1.0) < kRounding;
-    if (size <= kMost * kStandardGravity && !is_feet) return;
+    if (size <= kMaxGravity * kStandardGravity && !is_feet) return;
     numbers_.say(
         fmt::format("{} = {} m/s^2, {:.3g} times that of Earth: is the unit m/s^2, not {}?", key,
                     text_of({value, 3}), size / kStandardGravity,
@@ -320,7 +319,7 @@ class Doubts {
     if (experiment.duration < kLong || experiment.text.empty() || applied_.motions.empty()) return;
     double last = 0.0;
     for (const Motion& motion : applied_.motions) {
-      if (motion.kind != MotionKind::Waypoints) return;  // goes on
+      if (motion.kind != MotionKind::Waypoints) return;  // continues
       last = std::max(last, motion.times.back());
     }
     for (const Fault& fault : applied_.faults) last = std::max(last, fault.start);
@@ -351,13 +350,13 @@ class Doubts {
   std::vector<RobotScale> scales_;  // of the scene's robots
   Sizes any_;                       // of the largest of them
   std::string gravity_origin_;      // of the last setting; empty: the scene
-  DoubtedNumbers numbers_;
+  ImplausibleNumbers numbers_;
 };
 
 }  // namespace
 
 std::vector<std::string> experiment_plausibility(const AppliedExperiment& applied) {
-  return Doubts(applied).lines();
+  return PlausibilityWarnings(applied).lines();
 }
 
 }  // namespace tendril::simulation

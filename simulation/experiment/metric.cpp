@@ -25,7 +25,7 @@ constexpr SignalInfo kSignals[] = {
     {"contact_count", "", MetricOf::Robots, "number of such contacts", "max"},
     {"self_contact_count", "", MetricOf::Robots, "contacts between two parts of one robot"},
     {"limit_margin", "rad or m", MetricOf::Joints,
-     "smallest distance of a robot's joints from the ends of their ranges, negative beyond them"},
+     "smallest distance of a robot's joints from the ends of their ranges, negative outside them"},
     {"speed", "rad/s or m/s", MetricOf::Scene, "largest joint speed after the step", "max end"},
     {"engine_iterations", "", MetricOf::Scene,
      "iterations of the engine's constraint solver, all islands", "max mean"},

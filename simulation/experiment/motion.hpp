@@ -20,7 +20,7 @@ enum class MotionKind {
 enum class Interpolation {
   Linear,  ///< constant speed on every segment
   Smooth,  ///< at rest at every waypoint: the fraction 10 s^3 - 15 s^4 + 6 s^5 of the segment
-  Step,    ///< stays at a point until the time of the next
+  Step,    ///< remains at a point until the time of the next
 };
 
 /// Motion of a mocap body, its world pose, or the control of an actuator, as a function of time

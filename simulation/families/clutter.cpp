@@ -37,7 +37,7 @@ std::vector<Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionS
 std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty) {
   constexpr double kBodyRadius = 0.008;
   const std::string arm =
-      "# Four sections of 100 mm whose tip reaches a target among balls.\nkind = \"continuum\"\n"
+      "# Four sections of 100 mm whose tip reaches a target among spheres.\nkind = \"continuum\"\n"
       "name = \"arm\"\n\n" +
       repeated(section_text(8, ""), 4) +
       "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\nrate_limit = 1.5\n"
@@ -56,8 +56,8 @@ std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty) {
   }
   const double room = 0.022 - 0.016 * difficulty;  // next to the swept body
   const int count = draws.integer(4, 4 + static_cast<int>(std::lround(16.0 * difficulty)));
-  std::string balls;
-  for (int ball = 1, tries = 0; ball <= count; ++tries) {
+  std::string spheres;
+  for (int sphere = 1, tries = 0; sphere <= count; ++tries) {
     if (tries > kMaxDraws) throw_no_scene_found("clutter");
     const double radius = draws.uniform(0.015, 0.035);
     const Vector3d center(draws.uniform(0.03, 0.42), draws.uniform(-0.25, 0.25),
@@ -66,10 +66,10 @@ std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty) {
       return (p - center).norm() >= radius + kBodyRadius + room;
     });
     if (!free || center.norm() < radius + 0.05) continue;
-    balls += fmt::format(
-        "    <geom name=\"ball_{}\" pos=\"{}\" size=\"{:.6f}\" rgba=\"0.35 0.45 0.55 1\"/>\n", ball,
-        text(center), radius);
-    ++ball;
+    spheres += fmt::format(
+        "    <geom name=\"ball_{}\" pos=\"{}\" size=\"{:.6f}\" rgba=\"0.35 0.45 0.55 1\"/>\n",
+        sphere, text(center), radius);
+    ++sphere;
   }
   const Vector3d target = horizontal_mount(tip_pose(robot, goal).translation());
   const std::string world = fmt::format(
@@ -78,13 +78,14 @@ std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty) {
       "    <body name=\"target\" mocap=\"true\" pos=\"{}\">\n"
       "      <geom size=\"0.009\" rgba=\"0.95 0.35 0.15 0.4\" contype=\"0\" conaffinity=\"0\"/>\n"
       "    </body>\n",
-      kHorizontalMount, balls, text(target));
+      kHorizontalMount, spheres, text(target));
   return {
       {"clutter.toml",
        fmt::format(
-           "# An arm among {} balls: its tip has to reach a target and touch nothing. A way "
+           "# An arm among {} spheres: its tip has to reach a target and touch nothing. A way "
            "exists: all\n"
-           "# sections bend evenly towards one pose, {:.1f} mm from the nearest ball or farther.\n",
+           "# sections bend evenly towards one pose, {:.1f} mm from the nearest sphere or "
+           "farther.\n",
            count, 1000.0 * room) +
            experiment(8.0, "") + check("tip error at the end", "tip_error_end", "max = 0.0005") +
            check("nothing is touched", "wall_force_max", "max = 0")},

@@ -28,14 +28,14 @@ struct Generator {
 };
 
 constexpr Generator kGenerators[] = {
-    {{"clutter", "an arm reaches a target among balls"}, generate::clutter},
+    {{"clutter", "an arm reaches a target among spheres"}, generate::clutter},
     {{"coil", "an arm coils around a leaning post and holds it"}, generate::coil},
     {{"maze", "a free snake goes to a goal among posts and walls"}, generate::maze},
     {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"},
      generate::mobile_clutter},
     {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
     {{"pole", "a snake climbs a pole"}, generate::pole},
-    {{"reach_around", "an elastic rod reaches a target round boxes, in contact with them"},
+    {{"reach_around", "an elastic rod reaches a target around boxes, in contact with them"},
      generate::reach_around},
     {{"shelf", "a continuum arm on a platform reaches into a shelf"}, generate::shelf},
     {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},

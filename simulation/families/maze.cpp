@@ -61,7 +61,7 @@ std::vector<Piece> draw_pieces(RandomStream& draws, const Task& task, int count)
   const double half = task.distance + 1.0;
   const double start_room = task.disc + (task.scaled ? 0.35 : 0.1);
   std::vector<Piece> pieces;
-  // The first stands in between.
+  // The first is in between.
   pieces.push_back({task.goal * draws.uniform(0.45, 0.55), 0.03,
                     task.mover().distance * draws.uniform(0.15, 0.35),
                     task.bearing + 1.5708 + draws.uniform(-0.4, 0.4)});

@@ -26,7 +26,7 @@ struct Box {
   Vector3d center, half;
 };
 
-/// The base's frame of the arm where the platform stands at the origin.
+/// The base's frame of the arm where the platform is at the origin.
 Isometry3d mount() {
   Isometry3d X = Isometry3d::Identity();
   X.linear() = Eigen::AngleAxisd(0.5 * 3.141592653589793, Vector3d::UnitY()).toRotationMatrix();
@@ -57,7 +57,7 @@ constexpr const char* kPlatformText =
     "[controller]\nplugin = \"tendril.base_placement\"\ntarget = \"target\"\navoidance = true\n"
     "obstacle_margin = 0.012\n";
 
-/// A shelf where the platform stands at the origin, the arm straight in its opening.
+/// A shelf where the platform is at the origin, the arm straight in its opening.
 struct Shelf {
   std::vector<Box> boxes;
   double front;  // x of its front [m]
@@ -65,7 +65,7 @@ struct Shelf {
 
 /// Draws a shelf; nothing if a part of it would be too small. `room`: next to the arm [m].
 std::optional<Shelf> draw_shelf(RandomStream& draws, double difficulty, double room) {
-  const double inside = draws.uniform(0.25, 0.42);  // of the straight arm, beyond the front
+  const double inside = draws.uniform(0.25, 0.42);  // of the straight arm, past the front
   const double front = kForward + kReach - inside;
   if (front < 0.29 + 0.06) return std::nullopt;  // of the platform
   const double depth = inside + draws.uniform(0.06, 0.15);
@@ -143,7 +143,7 @@ Shelf draw_task(RandomStream& draws, double difficulty, double room, const Conti
 
 /// The platform's pose at the goal, and with it the shelf's, in the world.
 struct Place {
-  Vector2d stand;
+  Vector2d foot;
   double heading;
   Isometry3d X_WP = Isometry3d::Identity();
 };
@@ -157,7 +157,7 @@ Place find_place(const std::vector<Box>& boxes, double bearing, double away, dou
                 heading};
     Isometry3d& X_WP = place.X_WP;
     X_WP.linear() = Eigen::AngleAxisd(heading, Vector3d::UnitZ()).toRotationMatrix();
-    X_WP.translation() << place.stand, 0.0;
+    X_WP.translation() << place.foot, 0.0;
     const bool free = std::all_of(boxes.begin(), boxes.end(), [&](const Box& box) {
       const Vector3d p = X_WP.inverse() * Vector3d(0.0, 0.0, kHeight);
       return ((p - box.center).cwiseAbs() - box.half).cwiseMax(0.0).head<2>().norm() > 1.0;
@@ -174,10 +174,10 @@ std::vector<Vector3d> draw_posts(RandomStream& draws, int count, const Place& pl
     if (tries > kMaxDraws) throw_no_scene_found("shelf");
     const Vector3d post(draws.uniform(-2.5, 2.5), draws.uniform(-2.5, 2.5),
                         draws.uniform(0.04, 0.10));
-    const Vector2d from_stand = post.head<2>() - place.stand;
-    const double along = std::clamp(-from_stand.dot(forward), 0.0, 0.8);
+    const Vector2d from_foot = post.head<2>() - place.foot;
+    const double along = std::clamp(-from_foot.dot(forward), 0.0, 0.8);
     const bool free = post.head<2>().norm() > post.z() + kDisc + 0.25 &&
-                      (from_stand + along * forward).norm() > post.z() + kDisc;
+                      (from_foot + along * forward).norm() > post.z() + kDisc;
     const bool apart = std::all_of(posts.begin(), posts.end(), [&](const Vector3d& other) {
       return (other - post).head<2>().norm() > other.z() + post.z() + 2.0 * kDisc;
     });
@@ -199,8 +199,8 @@ std::string world_text(const std::vector<Box>& boxes, const Place& place,
       "    <attach model=\"robot\" body=\"base\" prefix=\"M_\"/>\n"
       "    <body name=\"shelf\" pos=\"{:.6f} {:.6f} 0\" quat=\"{:.9f} 0 0 {:.9f}\">\n{}    "
       "</body>\n",
-      place.stand.x(), place.stand.y(), std::cos(0.5 * place.heading),
-      std::sin(0.5 * place.heading), shelf_text);
+      place.foot.x(), place.foot.y(), std::cos(0.5 * place.heading), std::sin(0.5 * place.heading),
+      shelf_text);
   for (std::size_t i = 0; i < posts.size(); ++i) {
     world += fmt::format(
         "    <geom name=\"post_{}\" type=\"cylinder\" pos=\"{:.6f} {:.6f} 0.1\" size=\"{:.6f} "
@@ -218,7 +218,7 @@ std::string world_text(const std::vector<Box>& boxes, const Place& place,
 
 }  // namespace
 
-/// Everything is drawn where the platform stands at the origin with the arm straight in the
+/// Everything is drawn where the platform is at the origin with the arm straight in the
 /// opening, then placed in the world. The path: in from 0.8 m before it, then all sections bend
 /// evenly.
 std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
@@ -229,7 +229,7 @@ std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
   std::vector<SectionState> goal(robot.straight().begin(), robot.straight().end());
   const std::vector<Box> boxes = draw_task(draws, difficulty, room, robot, goal).boxes;
 
-  // Where the platform stands at the end: the shelf in the world.
+  // Where the platform is at the end: the shelf in the world.
   const double bearing = draws.angle(), away = draws.uniform(1.2, 2.2);
   const double heading = draws.angle();
   const int count = draws.integer(0, static_cast<int>(std::lround(8.0 * difficulty)));

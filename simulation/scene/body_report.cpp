@@ -40,7 +40,7 @@ class Body {
     const SpecPtr spec(mj_parseXMLString(model_mjcf(bare, std::vector<std::string>{}).c_str(),
                                          nullptr, error, sizeof error));
     for (const auto& part : robot.parts)
-      if (spec && part->has_joints()) add_ball(*spec, robot, *part);
+      if (spec && part->has_joints()) add_sphere(*spec, robot, *part);
     if (spec) model_.reset(mj_compile(spec.get(), nullptr));
     if (!model_) {
       throw ModelError(
@@ -143,19 +143,19 @@ class Body {
   VectorXd start() const { return Eigen::Map<const VectorXd>(model_->qpos0, size()); }
 
  private:
-  /// Adds a sphere that stands for a part of the arm.
-  static void add_ball(mjSpec& spec, const ContinuumDescription& robot, const ArmPart& part) {
+  /// Adds a sphere that represents a part of the arm.
+  static void add_sphere(mjSpec& spec, const ContinuumDescription& robot, const ArmPart& part) {
     const auto section = robot.sections.size();
     const std::vector<double> lengths = link_layout(robot, section - 1).length;
     const double radius = robot.physics.back().radius.end;
     mjsBody* const link = mjs_findBody(
         &spec, names::link(static_cast<int>(section), static_cast<int>(lengths.size())).c_str());
     mjsBody* const body = mjs_addBody(link, nullptr);
-    mjsGeom* const ball = mjs_addGeom(body, nullptr);
-    ball->type = mjGEOM_SPHERE;
-    ball->size[0] = radius;
+    mjsGeom* const sphere = mjs_addGeom(body, nullptr);
+    sphere->type = mjGEOM_SPHERE;
+    sphere->size[0] = radius;
     const PartLoad load = part.load(radius);
-    ball->mass = load.mass;
+    sphere->mass = load.mass;
     body->pos[2] = rest_length(robot.sections.back()) * lengths.back() / 2.0 + load.height;
   }
 
@@ -364,7 +364,7 @@ double weight_of(const ContinuumDescription& robot, std::size_t section) {
 std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   std::vector<BodyReport::SectionBend> all(robot.sections.size());
   const Eigen::MatrixXd lengths = TendonMap(robot.kinematics(), tendon_routes(robot)).jacobian();
-  // Of what is beyond a section's start, held horizontally.
+  // Of what is past a section's start, held horizontally.
   double weight = 0.0, moment = 0.0;
   for (const auto& part : robot.parts) {
     const PartLoad load = part->load(robot.physics.back().radius.end);

@@ -39,10 +39,9 @@ struct BodyReport {
   /// end in it, those that run on at their least tension.
   struct SectionBend {
     DrivenBy drive;
-    double limit;  ///< [rad]
-    double held;   ///< against its own stiffness [rad], >= 0
-    double
-        held_level;  ///< the same with all that is beyond it held horizontally at 1 g [rad], >= 0
+    double limit;       ///< [rad]
+    double held;        ///< against its own stiffness [rad], >= 0
+    double held_level;  ///< the same with all that is past it held horizontally at 1 g [rad], >= 0
   };
   std::vector<SectionBend> bends;
 

@@ -181,7 +181,7 @@ void add_ground(mjSpec& spec, double height) {
 }  // namespace
 
 bool add_default_visuals(mjSpec& spec, const mjModel& model) {
-  if (has_skybox(spec)) return false;  // it has a look of its own
+  if (has_skybox(spec)) return false;  // it has a custom look
   add_sky(spec);
   if (!has_headlight_of_its_own(spec)) {
     soften_headlight(spec);

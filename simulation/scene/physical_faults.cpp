@@ -61,9 +61,8 @@ struct PhysicalFaults::Finder {
     find(mjOBJ_ACTUATOR, model.nactuator, stuck.actuator, "actuator");
     for (const int i : entry.elements) {
       if (model.actuator_dyntype[i] != mjDYN_NONE || model.actuator_gaintype[i] != mjGAIN_FIXED)
-        refuse(entry.fault,
-               fmt::format("actuator = {}: must be a servo without dynamics of its own",
-                           name(mjOBJ_ACTUATOR, i)));
+        refuse(entry.fault, fmt::format("actuator = {}: must be a servo without internal dynamics",
+                                        name(mjOBJ_ACTUATOR, i)));
     }
   }
   void operator()(const fault::Stiffness& stiffness) const {

@@ -11,7 +11,7 @@ namespace tendril::simulation {
 namespace {
 
 /// The names of a robot that a tuple declares by one body. Either that body is the robot's base by
-/// its names, or the scene declares a body of its own; nothing for a tuple that declares no robot.
+/// its names, or the scene declares a separate body; nothing for a tuple that declares no robot.
 std::optional<RobotNames> declared_names(const mjModel& model, int tuple) {
   const char* const text = mj_id2name(&model, mjOBJ_TUPLE, tuple);
   const int first = model.tuple_adr[tuple];

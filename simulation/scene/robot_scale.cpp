@@ -78,17 +78,17 @@ RobotScale scale_of(const mjModel& model, const SceneRobot& robot) {
   scale.length = stretched(model, robot.base);
   scale.mass = model.body_subtreemass[robot.base];
   const bool travels = add_slides(model, robot.base, scale.length);
-  scale.stays = !travels && model.body_weldid[robot.base] == 0;
+  scale.is_fixed = !travels && model.body_weldid[robot.base] == 0;
   return scale;
 }
 
 RobotScale largest_scale(std::span<const RobotScale> robots) noexcept {
-  RobotScale largest{.stays = true};
+  RobotScale largest{.is_fixed = true};
   for (const RobotScale& one : robots) {
     largest.length = std::max(largest.length, one.length);
     largest.mass = std::max(largest.mass, one.mass);
     largest.range = std::max(largest.range, one.range);
-    largest.stays = largest.stays && one.stays;
+    largest.is_fixed = largest.is_fixed && one.is_fixed;
   }
   return largest;
 }

@@ -167,7 +167,7 @@ class SceneLoader {
     const RobotBodies robots(*scene_.model);
     for (const std::string& line : switched_off(*scene_.model, robots)) notice(line);
     if (const auto contacts = missed_contacts(*scene_.model, robots)) notice(*contacts);
-    for (const std::string& line : doubted_angles(*scene_.spec)) notice(line);
+    for (const std::string& line : implausible_angles(*scene_.spec)) notice(line);
     scene_.unlike_keyframes = unlike_keyframes(keyframes_, *scene_.model);
     for (const auto& [name, line] : scene_.unlike_keyframes) notice(line);
   }

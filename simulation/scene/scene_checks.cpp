@@ -88,8 +88,8 @@ void check_options(const mjOption& scene, ModelFile& file, const std::string& sc
 }
 
 void check_plausible(const ModelFile& file, double gravity, std::vector<std::string>& notices) {
-  for (const std::string& doubt : plausibility(file.model, gravity))
-    notices.push_back(fmt::format("{}: {}", file.path.string(), doubt));
+  for (const std::string& warning : plausibility(file.model, gravity))
+    notices.push_back(fmt::format("{}: {}", file.path.string(), warning));
 }
 
 }  // namespace tendril::simulation

@@ -123,12 +123,12 @@ class SceneReader {
       if (element.is_replicated)
         throw ModelError(here +
                          ": attach: lies in a <replicate>: copies of a robot with a controller "
-                         "must be written out, each with a prefix of its own");
+                         "must be written out, each with a separate prefix");
       if (attached_.empty()) attached_ = here;
     }
     if (element.name != "replicate" || attached_.empty()) return;
     throw ModelError(
-        fmt::format("{}:{}: replicate: must stand before the first <attach> of a robot with a "
+        fmt::format("{}:{}: replicate: must come before the first <attach> of a robot with a "
                     "controller, {}: the engine crashes otherwise",
                     (folder_ / name).string(), line_of(element, xml), attached_));
   }

@@ -30,27 +30,27 @@ class Angles {
       const mjsJoint& joint = *mjs_asJoint(e);
       const bool turns = joint.type == mjJNT_HINGE || joint.type == mjJNT_BALL;
       if (turns && joint.limited != mjLIMITED_FALSE)
-        doubt(e, "joint", "range", joint.range, kMostTurns * kTurn);
+        flag(e, "joint", "range", joint.range, kMaxTurns * kTurn);
     }
     return std::move(lines_);
   }
 
  private:
-  static constexpr double kMostTurns = 5.0;  // of a joint
+  static constexpr double kMaxTurns = 5.0;  // of a joint
 
   template <class Orientation>
   void each(mjtObj type, const char* what, const Orientation& orientation) {
     for (mjsElement* e = mjs_firstElement(&spec_, type); e != nullptr;
          e = mjs_nextElement(&spec_, e)) {
       const mjsOrientation& alt = *orientation(e);
-      if (alt.type == mjORIENTATION_EULER) doubt(e, what, "euler", alt.euler, kTurn);
+      if (alt.type == mjORIENTATION_EULER) flag(e, what, "euler", alt.euler, kTurn);
       if (alt.type == mjORIENTATION_AXISANGLE)
-        doubt(e, what, "axisangle", {alt.axisangle + 3, 1}, kTurn);
+        flag(e, what, "axisangle", {alt.axisangle + 3, 1}, kTurn);
     }
   }
 
-  void doubt(mjsElement* element, const char* what, const char* key, std::span<const double> angles,
-             double most) {
+  void flag(mjsElement* element, const char* what, const char* key, std::span<const double> angles,
+            double most) {
     const mjsCompiler* const compiler = mjs_getCompiler(element);
     if (compiler == nullptr) return;
     double largest = 0.0;
@@ -79,7 +79,7 @@ int size_of(const mjDoubleVec* numbers) {
 
 }  // namespace
 
-std::vector<std::string> doubted_angles(mjSpec& spec) { return Angles(spec).lines(); }
+std::vector<std::string> implausible_angles(mjSpec& spec) { return Angles(spec).lines(); }
 
 std::vector<KeyframeSizes> keyframe_sizes(mjSpec& spec) {
   std::vector<KeyframeSizes> all;

@@ -11,7 +11,7 @@ namespace tendril::simulation {
 
 /// Returns a line for each orientation and range of a scene whose unit is probably another one than
 /// its compiler's: more than a turn in rad, or parts of pi in degrees.
-[[nodiscard]] std::vector<std::string> doubted_angles(mjSpec& spec);
+[[nodiscard]] std::vector<std::string> implausible_angles(mjSpec& spec);
 
 /// Numbers of a keyframe as they are written, before the engine makes it as long as the model.
 struct KeyframeSizes {

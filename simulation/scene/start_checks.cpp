@@ -31,9 +31,9 @@ std::string name_of(const mjModel& m, int geom) {
   return name;
 }
 
-class StartDoubts {
+class StartWarnings {
  public:
-  StartDoubts(const mjModel& model, mjData& data) : m_(model), d_(data), robots_(model) {}
+  StartWarnings(const mjModel& model, mjData& data) : m_(model), d_(data), robots_(model) {}
 
   std::vector<std::string> lines() {
     for (int i = 0; i < d_.ncon; ++i)
@@ -110,7 +110,7 @@ class StartDoubts {
 
   std::string label_of(int base) const { return object_name(m_, mjOBJ_BODY, base); }
 
-  /// Tells whether a number is beyond its range by more than soft limits give way.
+  /// Tells whether a number is outside its range by more than soft limits give way.
   static bool is_beyond(double value, const mjtNum* range) {
     constexpr double kSoft = 0.05;  // of the range
     const double room = kSoft * (range[1] - range[0]);
@@ -125,7 +125,7 @@ class StartDoubts {
       if (!is_beyond(q, m_.jnt_range + 2 * j)) continue;
       const char* const unit = type == mjJNT_SLIDE ? "m" : "rad";
       lines_.push_back(fmt::format(
-          "joint '{}' starts at {:.4g} {}, beyond its range [{:.4g}, {:.4g}]: is the unit {}?",
+          "joint '{}' starts at {:.4g} {}, outside its range [{:.4g}, {:.4g}]: is the unit {}?",
           object_name(m_, mjOBJ_JOINT, j), q, unit, m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1],
           unit));
       return;
@@ -138,7 +138,7 @@ class StartDoubts {
       const double control = d_.ctrl[m_.actuator_ctrladr[i]];
       if (!is_beyond(control, m_.actuator_ctrlrange + 2 * i)) continue;
       lines_.push_back(
-          fmt::format("the control of '{}' starts at {:.4g}, beyond its range [{:.4g}, {:.4g}]",
+          fmt::format("the control of '{}' starts at {:.4g}, outside its range [{:.4g}, {:.4g}]",
                       object_name(m_, mjOBJ_ACTUATOR, i), control, m_.actuator_ctrlrange[2 * i],
                       m_.actuator_ctrlrange[2 * i + 1]));
       return;
@@ -189,8 +189,8 @@ class StartDoubts {
 
 }  // namespace
 
-std::vector<std::string> start_doubts(const mjModel& model, mjData& data) {
-  return StartDoubts(model, data).lines();
+std::vector<std::string> start_warnings(const mjModel& model, mjData& data) {
+  return StartWarnings(model, data).lines();
 }
 
 std::vector<std::string> passing_robots(const mjModel& model, mjData& data) {

@@ -12,7 +12,7 @@
 
 namespace tendril::simulation {
 
-/// Returns what of the physics that a verdict rests on the scene has switched off, a line each:
+/// Returns what of the physics that a verdict rests on the scene has switched off, one per line:
 /// flags of constraints, springs, dampers, actuators, limits, friction and equalities, as
 /// far as the model has any, and groups of robots' actuators. Gravity is a property of the scene.
 [[nodiscard]] std::vector<std::string> switched_off(const mjModel& model,

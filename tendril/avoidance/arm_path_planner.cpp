@@ -92,9 +92,9 @@ ArmPathPlanner::ArmPathPlanner(const ContinuumRobot& robot, const ArmPathPlanner
       seed_(layout_.index(0, std::numeric_limits<int>::max())),
       trees_(layout_.part(search_.layout())),
       middle_(robot.coordinate_count()) {
-  double beyond = 0.0;
+  double total = 0.0;
   for (int i = robot.section_count() - 1; i >= 0; --i)
-    reach_[static_cast<std::size_t>(i)] = beyond += robot.section(i).max_length();
+    reach_[static_cast<std::size_t>(i)] = total += robot.section(i).max_length();
 }
 
 void ArmPathPlanner::load(const Pose& q) noexcept {

@@ -43,9 +43,9 @@ class Sweep {
     for (int i = 0; i < kMaxObstacles; ++i) {
       if (is_free(theta, length)) return theta;
       const Clearance deepest = obstacles_.nearest(arcs_);
-      const auto beyond = far_end(deepest.obstacle, theta, length, limit, g);
-      if (!beyond) return std::nullopt;
-      double colliding = theta, free = *beyond;
+      const auto past = far_end(deepest.obstacle, theta, length, limit, g);
+      if (!past) return std::nullopt;
+      double colliding = theta, free = *past;
       for (int k = 0; k < kHalvings; ++k) {
         const double middle = 0.5 * (colliding + free);
         (clears(deepest.obstacle, middle, length) ? free : colliding) = middle;
@@ -76,9 +76,8 @@ class Sweep {
       if (!curvature || !(g * (*curvature * length - theta) > 0.0)) return std::nullopt;
       return *curvature * length;
     }
-    for (double beyond = theta + g * kSweep; std::abs(beyond) <= limit + kSweep;
-         beyond += g * kSweep) {
-      if (clears(obstacle, beyond, length)) return beyond;
+    for (double past = theta + g * kSweep; std::abs(past) <= limit + kSweep; past += g * kSweep) {
+      if (clears(obstacle, past, length)) return past;
     }
     return std::nullopt;
   }

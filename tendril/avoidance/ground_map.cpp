@@ -30,7 +30,7 @@ class LineTransform {
  public:
   explicit LineTransform(int longest)
       : f_(static_cast<std::size_t>(longest)),
-        place_(static_cast<std::size_t>(longest)),
+        vertex_(static_cast<std::size_t>(longest)),
         border_(static_cast<std::size_t>(longest) + 1) {}
 
   template <class At>
@@ -38,30 +38,30 @@ class LineTransform {
     const auto u = [](int i) { return static_cast<std::size_t>(i); };
     for (int i = 0; i < n; ++i) f_[u(i)] = at(i);
     int k = 0;
-    place_[0] = 0;
+    vertex_[0] = 0;
     border_[0] = -kInfinity;
     border_[1] = kInfinity;
     const auto crossing = [&](int q, int p) {
       return ((f_[u(q)] + double(q) * q) - (f_[u(p)] + double(p) * p)) / (2.0 * (q - p));
     };
     for (int q = 1; q < n; ++q) {
-      double s = crossing(q, place_[u(k)]);
-      while (s <= border_[u(k)]) s = crossing(q, place_[u(--k)]);
-      place_[u(++k)] = q;
+      double s = crossing(q, vertex_[u(k)]);
+      while (s <= border_[u(k)]) s = crossing(q, vertex_[u(--k)]);
+      vertex_[u(++k)] = q;
       border_[u(k)] = s;
       border_[u(k + 1)] = kInfinity;
     }
     k = 0;
     for (int q = 0; q < n; ++q) {
       while (border_[u(k + 1)] < q) ++k;
-      const double d = q - place_[u(k)];
-      at(q) = d * d + f_[u(place_[u(k)])];
+      const double d = q - vertex_[u(k)];
+      at(q) = d * d + f_[u(vertex_[u(k)])];
     }
   }
 
  private:
   std::vector<double> f_;
-  std::vector<int> place_;
+  std::vector<int> vertex_;
   std::vector<double> border_;
 };
 
@@ -199,7 +199,7 @@ double GroundPaths::time(const Vector2d& p) const noexcept {
   if (!map_.contains(p)) return kInfinity;
   const double t = map_.interpolate(time_, p);
   if (t < kFarthest) return t;
-  // Beside a closed cell: from an open one.
+  // Next to a closed cell: from an open one.
   const Vector2d q = map_.cell_of(p);
   double least = kInfinity;
   for (const double x : {std::floor(q.x()), std::floor(q.x()) + 1.0})

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxContactRows = 24;
 /// change. docs/derivations.md, "Descent around obstacles".
 class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMaxContactRows> {
  public:
-  /// @param planar  the robot bends in its x-z plane only: v stays 0
+  /// @param planar  the robot bends in its x-z plane only: v remains 0
   ObstacleDescent(const ContinuumRobot& robot, bool planar);
 
   /// Obstacles to keep away from; null: none. Rows push while the backbone is nearer than

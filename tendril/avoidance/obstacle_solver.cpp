@@ -19,13 +19,14 @@ namespace {
 using Eigen::Vector3d;
 using End = DescentEnd;
 
-constexpr std::array kMargins{1e-3, 2e-4, 1e-6};  // [m] beyond what must be kept, one after another
+constexpr std::array kMargins{1e-3, 2e-4,
+                              1e-6};  // [m] more than what must be kept, one after another
 constexpr double kMaxErrorForRetry =
     30.0;                            // squared margins; a cost below may only be the margin's
 constexpr int kLinkIterations = 20;  // of FABRIKx with avoidance
 constexpr int kDraws = 8;            // random poses, the best of which is a start
 constexpr int kPerDescent = 150;     // poses that one descent may evaluate
-constexpr double kPushOut = 1e-9;    // [m] beyond the surface that a point is pushed to
+constexpr double kPushOut = 1e-9;    // [m] past the surface that a point is pushed to
 constexpr int kPushes = 20;          // where obstacles overlap
 constexpr int kMaxHalvings = 6;      // of a step between waypoints
 

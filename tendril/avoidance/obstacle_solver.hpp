@@ -16,7 +16,7 @@ struct ObstacleOptions {             ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   double body_radius = 0.0;          ///< r of the body about its backbone [m], >= 0
-  double margin = 0.0;               ///< kept beyond the body radius [m], >= 0
+  double margin = 0.0;               ///< kept in addition to the body radius [m], >= 0
   int max_restarts = 1000;  ///< from random poses, while the budget lasts, >= 0; 0: only from the
                             ///< start, for tracking
   bool planar = false;      ///< bends in the x-z plane of the base only: phi is 0 or pi
@@ -104,7 +104,7 @@ class ObstacleSolver {
 };
 
 /// A path of the tip through waypoints: poses between which (theta and length linear in the bend
-/// vector) the body stays free.
+/// vector) the body remains free.
 struct WaypointPath {
   std::vector<std::vector<SectionState>> poses;  ///< the start first
   std::vector<int> pose_of_waypoint;  ///< index in poses; -1: not reached free of collision

@@ -12,7 +12,7 @@ namespace tendril {
 namespace {
 
 constexpr int kDigits = 9;          // after the point, of every number
-constexpr double kRounding = 1e-8;  // [rad], [m]: what the digits may push beyond a limit
+constexpr double kRounding = 1e-8;  // [rad], [m]: what the digits may push past a limit
 constexpr double kLargest = 1e6;    // of any number
 constexpr std::string_view kWhitespace = " \t\r\n";
 

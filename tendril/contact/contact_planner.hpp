@@ -58,7 +58,7 @@ struct ContactPlannerOptions {
   double tolerance = 1e-6;             ///< overlap that counts as touching [m], > 0
   ContactRule rule = ContactRule::Persistent;
   ContactSearch search = ContactSearch::Exhaustive;
-  /// Sections with an actuation of their own, each of any length, >= 1. The rule acts between the
+  /// Separately actuated sections, each of any length, >= 1. The rule acts between the
   /// arcs of one section only; a section ends at a contact, and as late as the rule lets it.
   int section_count = 1;
   int min_contacts = 0;                                ///< solutions with fewer are left out, >= 0
@@ -170,7 +170,7 @@ class ContactPlanner {
   ContactPlanner& operator=(ContactPlanner&&) noexcept;
 
   /// All chains from `base` to `target` [m]. Contact points listed twice (within 1e-9 m) count
-  /// once, as the first of them. Throws ModelError when a number is not finite or beyond 1e9 m or
+  /// once, as the first of them. Throws ModelError when a number is not finite or above 1e9 m or
   /// a radius or slack is negative, naming it: `contact planner: target = (nan, 0) m, must be ...`.
   const ContactPlannerResult& plan(const PlanarScene& scene, std::span<const ContactPoint> contacts,
                                    const PlanarPose& base, const Eigen::Vector2d& target);

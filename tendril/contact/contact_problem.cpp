@@ -32,7 +32,7 @@ ContactProblem contact_problem(const std::vector<Solid>& solids, const Eigen::Ve
                                const FedArm& arm, int max_contacts) {
   if (!(std::abs(target.y()) <= kBesidePlane))
     refuse("target: lies ", std::abs(target.y()),
-           " m beside the plane in which the arm moves, x-z of its base: must lie in it");
+           " m off the plane in which the arm moves, x-z of its base: must lie in it");
   ContactProblem problem;
   problem.target = {target.x(), target.z() - arm.guide_length};
   if (!(problem.target.norm() <= arm.max_length))

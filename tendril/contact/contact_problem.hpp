@@ -13,8 +13,8 @@ namespace tendril {
 struct FedArm {
   double body_radius = 0.01;    ///< [m], > 0
   double guide_length = 0.0;    ///< the guide ends there; 0: the arm is clamped at its base [m]
-  double start_length = 0.0;    ///< beyond the guide when it is not fed [m]
-  double max_length = 1.0;      ///< beyond the guide [m], > 0
+  double start_length = 0.0;    ///< past the guide when it is not fed [m]
+  double max_length = 1.0;      ///< past the guide [m], > 0
   double max_curvature = 15.0;  ///< [1/m], > 0
 };
 

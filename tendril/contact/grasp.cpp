@@ -68,7 +68,7 @@ double self_distance(std::span<const ContactStep> steps, double s, double body_r
   const double apart = 2.0 * body_radius;
   const double march = std::max(kMarchRatio * body_radius, kSelfTolerance);
   double nearest = std::numeric_limits<double>::infinity();
-  bool away = false;  // beyond the portion that leads to the point
+  bool away = false;  // past the portion that leads to the point
   for (std::size_t i = steps.size(); i-- > 0;) {
     PlanarArc arc = steps[i].arc;
     if (i + 1 == steps.size()) arc.length = s;

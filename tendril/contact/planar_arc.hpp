@@ -29,7 +29,7 @@ struct PlanarArc {
   double length = 0.0;     ///< [m], >= 0
 
   [[nodiscard]] double bend() const noexcept { return curvature * length; }  ///< [rad], signed
-  /// Pose at arc length s, also beyond the arc's ends.
+  /// Pose at arc length s, also past the arc's ends.
   ///
   ///     u = k s,   local point ((1 - cos u)/k, sin u / k),   heading psi0 + u
   [[nodiscard]] PlanarPose pose_at(double s) const noexcept;

@@ -216,7 +216,7 @@ double disc_entry(const PlanarArc& arc, const Disc& disc) noexcept {
   return inside;
 }
 
-/// A distance beyond `enough` is not computed exactly: the result is then some number >= `enough`
+/// A distance above `enough` is not computed exactly: the result is then some number >= `enough`
 /// and
 /// <= the distance.
 Approach approach(const PlanarArc& arc, const PlanarObstacle& shape, const Disc& bound,

@@ -43,7 +43,7 @@ struct ArcContact {
 class PlanarScene {
  public:
   /// Throw ModelError `disc: radius = -1 m, must be ...`, `polygon: corner 3: ...` (from 0) for
-  /// numbers that are not finite or beyond 1e9 m, a negative radius, fewer than three corners
+  /// numbers that are not finite or above 1e9 m, a negative radius, fewer than three corners
   /// or more than kMaxCorners, repeated corners, edges that cross or touch, an area of 0.
   void add(Disc disc);
   void add(Polygon polygon);
@@ -69,7 +69,7 @@ class PlanarScene {
 
   /// Least distance between the obstacles and a body of `body_radius` around the arc [m]; negative
   /// where they overlap, infinite without obstacles. Exact (rounding) as long as the backbone
-  /// stays outside; where it enters a polygon the sign is exact and the depth is within
+  /// remains outside; where it enters a polygon the sign is exact and the depth is within
   /// 1e-7 m, or length/1000 where it runs alongside an edge there.
   [[nodiscard]] double clearance(const PlanarArc& arc, double body_radius) const noexcept;
 

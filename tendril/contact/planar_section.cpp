@@ -108,7 +108,7 @@ double disc_radius(double y, double radius, double body_radius) {
              : -1.0;
 }
 
-std::optional<PlanarObstacle> ball(const Vector3d& center, double radius, double body_radius) {
+std::optional<PlanarObstacle> sphere(const Vector3d& center, double radius, double body_radius) {
   const double disc = disc_radius(center.y(), radius, body_radius);
   if (disc <= 0.0) return std::nullopt;
   return Disc{{center.x(), center.z()}, disc};
@@ -116,10 +116,10 @@ std::optional<PlanarObstacle> ball(const Vector3d& center, double radius, double
 
 std::optional<PlanarObstacle> capsule_outline(const Vector3d& a, const Vector3d& b, double radius,
                                               double body_radius) {
-  constexpr int kBalls = 33;
+  constexpr int kSpheres = 33;
   std::vector<Vector2d> points;
-  for (int i = 0; i < kBalls; ++i) {
-    const Vector3d p = a + (b - a) * (static_cast<double>(i) / (kBalls - 1));
+  for (int i = 0; i < kSpheres; ++i) {
+    const Vector3d p = a + (b - a) * (static_cast<double>(i) / (kSpheres - 1));
     const double disc = disc_radius(p.y(), radius, body_radius);
     if (disc > 0.0) add_circle({p.x(), p.z()}, disc, points);
   }
@@ -209,13 +209,13 @@ std::vector<PlanarObstacle> section(const Solid& solid, double body_radius) {
     case Solid::Kind::HalfSpace:
       return one(half_space_outline(solid, slab));
     case Solid::Kind::Sphere:
-      return one(ball(center, solid.size.x(), body_radius));
+      return one(sphere(center, solid.size.x(), body_radius));
     case Solid::Kind::Capsule: {
       const Vector3d half = solid.size.y() * axis;
       if (!across)
         return one(capsule_outline(center - half, center + half, solid.size.x(), body_radius));
-      const double beyond = std::max(0.0, std::abs(center.y()) - solid.size.y());
-      return one(ball({center.x(), beyond, center.z()}, solid.size.x(), body_radius));
+      const double overhang = std::max(0.0, std::abs(center.y()) - solid.size.y());
+      return one(sphere({center.x(), overhang, center.z()}, solid.size.x(), body_radius));
     }
     case Solid::Kind::Cylinder: {
       if (across) {

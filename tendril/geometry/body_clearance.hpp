@@ -36,7 +36,7 @@ struct BodyArc {
 ///
 ///     s = (1/|k|) atan2(k z, 1 - k x) in [0, 2 pi / |k|), x and z along side and tangent;
 ///
-/// beyond the end the nearer of both ends. The offset of p from the bend plane does not matter.
+/// past the end the nearer of both ends. The offset of p from the bend plane does not matter.
 /// docs/derivations.md, "Distance of an arc". Tested by: signed_distance_test.
 [[nodiscard]] double nearest_arc_length(const BodyArc& arc, const Eigen::Vector3d& p) noexcept;
 
@@ -56,7 +56,7 @@ struct ArcSearch {
   double tolerance = 1e-7;  ///< the distance found is above the least one by at most this [m], > 0
   double below = std::numeric_limits<double>::infinity();  ///< only distances below it are searched
                                                            ///< for [m]: a yes or no is cheaper
-  int most_steps = 100000;  ///< evaluations; beyond them steps grow and the bound is lost
+  int most_steps = 100000;  ///< evaluations; after them steps grow and the bound is lost
 };
 
 /// Obstacles in the robot's base frame. Results do not depend on the order in which they are

@@ -48,7 +48,7 @@ struct RrtConnectOptions {
 ///             -> extend the other one towards the new node until it is there or blocked -> swap
 ///
 /// A search may be spread over many calls: the trees are in memory that the caller owns. Whatever
-/// that memory holds, no call reads or writes beyond it, and every call ends: counts are brought
+/// that memory holds, no call reads or writes outside it, and every call ends: counts are brought
 /// into their ranges, a node's parent comes before it, and each step of a search makes a check,
 /// takes a sample or ends the growth of a tree. Nothing but the constructor allocates.
 /// Source: [RRT-Connect]. Tested by: rrt_connect_test.

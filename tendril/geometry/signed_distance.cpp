@@ -67,13 +67,13 @@ class Cylinder final : public SignedDistance {
                              ? Vector3d(p.x() / from_axis, p.y() / from_axis, 0.0)
                              : Vector3d::UnitX();
     const Vector3d cap(0.0, 0.0, std::copysign(1.0, p.z()));
-    const double beside = from_axis - radius_, over = std::abs(p.z()) - half_length_;
-    if (beside <= 0.0 || over <= 0.0) {
-      if (over <= beside) return {beside, out};
+    const double radial = from_axis - radius_, over = std::abs(p.z()) - half_length_;
+    if (radial <= 0.0 || over <= 0.0) {
+      if (over <= radial) return {radial, out};
       return {over, cap};
     }
-    const double length = std::hypot(beside, over);
-    return {length, (beside * out + over * cap) / length};
+    const double length = std::hypot(radial, over);
+    return {length, (radial * out + over * cap) / length};
   }
   BoundingSphere bounds() const noexcept override {
     return {Vector3d::Zero(), std::hypot(half_length_, radius_)};
@@ -125,9 +125,9 @@ class Ellipsoid final : public SignedDistance {
       double sum = 0.0, slope = 0.0;
       for (int k = 0; k < 3; ++k) {
         if (scaled[k] == 0.0) continue;
-        const double beyond = t + half_[k] * half_[k], ratio = scaled[k] / beyond;
+        const double shifted = t + half_[k] * half_[k], ratio = scaled[k] / shifted;
         sum += ratio * ratio;
-        slope += ratio * ratio / beyond;
+        slope += ratio * ratio / shifted;
       }
       if (!(sum > 1.0) || !std::isfinite(slope)) break;
       const double next = t + sum * (std::sqrt(sum) - 1.0) / slope;
@@ -137,8 +137,8 @@ class Ellipsoid final : public SignedDistance {
     Vector3d normal;  // of the surface at the nearest point, times that point over half^2
     double rest = 1.0;
     for (int k = 0; k < 3; ++k) {
-      const double beyond = t + half_[k] * half_[k];
-      const double x = scaled[k] == 0.0 ? 0.0 : half_[k] * scaled[k] / beyond;
+      const double shifted = t + half_[k] * half_[k];
+      const double x = scaled[k] == 0.0 ? 0.0 : half_[k] * scaled[k] / shifted;
       normal[k] = std::copysign(x / (half_[k] * half_[k]), p[k]);
       rest -= x / half_[k] * (x / half_[k]);
     }

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// The result of one solve of a batch, without the states, which are in an array of their own.
+/// The result of one solve of a batch, without the states, which are in a separate array.
 struct BatchResult {
   IkStatus status = IkStatus::InvalidTarget;
   int iterations = 0;

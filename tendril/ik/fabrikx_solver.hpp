@@ -41,7 +41,7 @@ struct FabrikxOptions {              ///< every field has a working default
 /// Source: [FABRIKx] sec. 2.3.2, (2.28)-(2.40).
 ///
 /// Differs: links of a straight section tend to C (1 - kappa0) and C kappa0, not to C/2 (2.33);
-/// they are capped at a bend of 3 rad, beyond which they grow without bound. docs/derivations.md,
+/// they are capped at a bend of 3 rad, above which they grow without bound. docs/derivations.md,
 /// "Tangent links".
 ///
 /// Usual failure: the last section is at its bend limit and the rest of the chain no longer moves;

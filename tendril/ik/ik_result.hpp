@@ -41,7 +41,7 @@ struct IkResult {
   double position_error = 0.0;  ///< [m]
   double angle_error = 0.0;     ///< [rad]; 0 when the direction is free
   bool jumped = false;   ///< the pose returned was found from another start than the given one, or
-                         ///< is beyond the solver's jump limit: it need not be near the start
+                         ///< exceeds the solver's jump limit: it need not be near the start
   BaseState base;        ///< feed and spin of the solution
   SectionStates states;  ///< best iterate, inside limits; valid until the solver's next call
   [[nodiscard]] bool converged() const noexcept { return status == IkStatus::Converged; }

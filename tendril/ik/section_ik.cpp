@@ -161,11 +161,11 @@ double first_root(const F& f, double low, double high) noexcept {
 
   const int steps = std::max(2, static_cast<int>(std::ceil((high - low) / kRootStep)));
   // Samples right next to the ends tell whether a dip lies in the first or the last step.
-  const double beside = kDipWidth * (high - low);
+  const double dip = kDipWidth * (high - low);
   Point a{low, f_low}, b{low, f_low};
   for (int i = 0; i <= steps + 1; ++i) {
-    const double t = i == 0           ? low + beside
-                     : i == steps     ? high - beside
+    const double t = i == 0           ? low + dip
+                     : i == steps     ? high - dip
                      : i == steps + 1 ? high
                                       : low + (high - low) * i / steps;
     const Point c{t, f(t)};

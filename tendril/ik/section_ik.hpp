@@ -34,10 +34,10 @@ struct SectionIkResult {
 /// With `feed_limit` > 0 the base shifts along z as far as the section's length range falls short:
 /// the surface that the end can reach is replaced by the plane through it and perpendicular to the
 /// chord, and the base moves until the target lies in that plane. Fails where the solution lies
-/// beyond the largest lateral offset of the shape; `solve_section_with_feed` does not.
+/// past the largest lateral offset of the shape; `solve_section_with_feed` does not.
 ///
 /// Every pass updates before it tests, so that the solution is one contraction better than the
-/// tested one. Targets beyond the invertible chord angle get the largest invertible bend, clamped;
+/// tested one. Targets outside the invertible chord angle get the largest invertible bend, clamped;
 /// `reached` is then false.
 ///
 /// Differs: (2.15) and (2.19) are repaired, h is clamped in the loop, and the loop continues while
@@ -52,7 +52,7 @@ struct SectionIkResult {
 
 /// The same by bracketed Newton steps on the chord angle; quadratic, and not slowed down near the
 /// critical bend. Not in [FABRIKx]. For one sub-section the first step is exact. The base
-/// stays fixed whatever `feed_limit` says.
+/// remains fixed whatever `feed_limit` says.
 /// @param theta_start  > 0: start [rad], for instance the previous solution; otherwise the start is
 ///                     interpolated between the small-bend limit and the largest invertible bend
 [[nodiscard]] SectionIkResult solve_section_newton(const SectionShape& shape, double rho, double z,

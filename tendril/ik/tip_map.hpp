@@ -66,7 +66,7 @@ class TipMap {
 
   struct Options {
     bool free_feed = false;  // the base feed is a coordinate too, within [0, feed_limit]
-    bool planar = false;     // the robot bends in its x-z plane only: v stays 0
+    bool planar = false;     // the robot bends in its x-z plane only: v remains 0
   };
   TipMap(const ContinuumRobot& robot, const Options& options);
 

@@ -112,7 +112,7 @@ bool is_invertible_at(const Section& section, double theta) noexcept {
   return end.x >= 0.0 && end.z * end.dx - end.x * end.dz > 0.0;
 }
 
-/// First end of the interval on which the chord angle grows and stays below pi; at most the bend
+/// First end of the interval on which the chord angle grows and remains below pi; at most the bend
 /// limit.
 double find_invertible_bend_angle(const Section& section) noexcept {
   double good = 0.0;

@@ -8,7 +8,7 @@ namespace tendril {
 /// pi.
 inline constexpr double kLargestLinkBend = 3.0;
 
-/// The two straight links that stand for a bent section: from its base along the first tangent to
+/// The two straight links that represent a bent section: from its base along the first tangent to
 /// the point where the end tangents meet, and from there along the last tangent to its end.
 struct TangentLinks {
   double first = 0.0;   ///< [m]

@@ -18,7 +18,7 @@ double rest_length(const Section& section) {
 /// of its inclination to the backbone.
 Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to,
                            double path_length_along) {
-  // The middle of an arc stands for all of it.
+  // The middle of an arc represents all of it.
   if (tendon.turn == 0.0) return tendon.offset_at((from + to) / 2.0 / path_length_along);
   constexpr int kSteps = 200;
   const double taper = (tendon.end_distance - tendon.base_distance) / path_length_along;

@@ -212,7 +212,7 @@ void MobileContinuumSolver::list_candidates(const TipTarget& target, const Platf
   const double reach = std::sqrt(std::max(0.0, length * length - height * height));
   const Eigen::Vector3d mount_axis = robot_.X_PB.linear().col(2);
   const bool upright = std::hypot(mount_axis.x(), mount_axis.y()) < kUpright;
-  const double lean = std::atan2(mount_axis.y(), mount_axis.x());
+  const double azimuth = std::atan2(mount_axis.y(), mount_axis.x());
   const Eigen::Vector2d mount = robot_.X_PB.translation().head<2>();
   const Eigen::Vector3d foot = arm_base_pose(robot_, start).translation();
   const double towards = std::atan2(goal.y() - foot.y(), goal.x() - foot.x());
@@ -221,8 +221,9 @@ void MobileContinuumSolver::list_candidates(const TipTarget& target, const Platf
     for (const double distance : kDistances) {
       for (const bool rotated : {false, true}) {
         if (rotated && upright) continue;  // the heading does not matter to the arm
-        const double heading =
-            rotated ? start.heading + wrap_angle(direction - lean - start.heading) : start.heading;
+        const double heading = rotated
+                                   ? start.heading + wrap_angle(direction - azimuth - start.heading)
+                                   : start.heading;
         const Eigen::Vector2d offset = Eigen::Rotation2Dd(heading) * mount;
         const PlatformPose pose{.x = goal.x() - distance * reach * std::cos(direction) - offset.x(),
                                 .y = goal.y() - distance * reach * std::sin(direction) - offset.y(),

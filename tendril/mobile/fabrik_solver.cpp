@@ -35,9 +35,9 @@ constexpr std::array kSeeds = {Seed{20.0 * kDegree, 80.0 * kDegree, -1.0},
                                Seed{60.0 * kDegree, -10.0 * kDegree, -1.0}};
 /// Starts with the links up to the wrist in line, tried after the seeds, leaning forward or back
 /// such that the wrist has its height: near full extension the other starts converge too slowly.
-constexpr std::array kLeans = {1.0, -1.0};
-constexpr int kStarts = 1 + static_cast<int>(kSeeds.size() + kLeans.size());
-constexpr double kSeedLean = 0.5, kSeedAside = 0.2;  // of the arm's length
+constexpr std::array kTilts = {1.0, -1.0};
+constexpr int kStarts = 1 + static_cast<int>(kSeeds.size() + kTilts.size());
+constexpr double kSeedTilt = 0.5, kSeedAside = 0.2;  // of the arm's length
 constexpr double kNudge = 0.04;      // of the arm's length: shift that frees a limit
 constexpr double kSearchStep = 0.1;  // of the arm's length: between base poses
 constexpr int kSearchSteps = 60;
@@ -341,13 +341,13 @@ double MobileFabrikSolver::start_posture(const PlaneCase& plane, const Problem& 
       directions_[i] = {std::sin(b), std::cos(b)};
     }
     directions_[last] = directions_[last - 1];
-    return robot_.reach() * (-kSeedLean * plane.last_sin + kSeedAside * seed.side);
+    return robot_.reach() * (-kSeedTilt * plane.last_sin + kSeedAside * seed.side);
   }
   const double wrist_height =
       problem.target->X_WG.translation().z() - lengths_[last] * plane.last_cos;
   const double cosine = std::clamp(
       (wrist_height - robot_.parameters().shoulder_height) / robot_.wrist_reach(), -1.0, 1.0);
-  const double sine = kLeans[k - kSeeds.size()] * std::sqrt(1.0 - cosine * cosine);
+  const double sine = kTilts[k - kSeeds.size()] * std::sqrt(1.0 - cosine * cosine);
   std::fill(directions_.begin(), directions_.end() - 1, Point{sine, cosine});
   directions_[last] = {plane.last_sin, plane.last_cos};
   return -lengths_[last] * plane.last_sin - robot_.wrist_reach() * sine -

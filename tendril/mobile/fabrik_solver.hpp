@@ -11,7 +11,7 @@
 
 namespace tendril {
 
-/// Features of the solver beyond the printed algorithm. All off: the algorithm as printed, its
+/// Features of the solver that extend the printed algorithm. All off: the algorithm as printed, its
 /// syntax repaired, as a baseline (docs/derivations-mobile.md). Each builds on those before it.
 struct MobileFabrikFeatures {
   bool orientation_test =

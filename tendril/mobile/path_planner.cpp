@@ -148,10 +148,10 @@ MobilePathPlanner::MobilePathPlanner(const MobileBody& body,
   const double arm = p.shoulder_offset + robot.reach();
   const double corner = 0.5 * std::hypot(p.platform_length, p.platform_width);
   reach_ = {1.0, 1.0, std::max(corner, mount + arm), arm};
-  double beyond = robot.reach();
+  double remaining = robot.reach();
   for (int i = 0; i < robot.link_count(); ++i) {
-    reach_.push_back(beyond);
-    beyond -= robot.link(i).length;
+    reach_.push_back(remaining);
+    remaining -= robot.link(i).length;
   }
   reach_.push_back(0.0);  // roll: the capsules lie on its axis
 }

@@ -10,7 +10,7 @@
 namespace tendril {
 
 struct MobilePosturesOptions {   ///< every field has a working default
-  int headings = 9;              ///< of the platform, evenly round from the present one, >= 1
+  int headings = 9;              ///< of the platform, evenly around from the present one, >= 1
   int distances = 11;            ///< of the platform from the target, >= 1
   double platform_weight = 4.0;  ///< cost of 1 m of the platform, in rad of a joint, >= 0
   double heading_weight = 1.0;   ///< of 1 rad of the heading, >= 0
@@ -29,7 +29,7 @@ class MobilePostures {
   /// Prepares the list for a target. Costs and headings count from the configuration `from`.
   /// Returns its length, 0 for a target that is refused.
   int begin(const ToolTarget& target, const MobileConfiguration& from) noexcept;
-  /// Configuration number `i` of the list; false if there is none: out of reach or beyond a limit.
+  /// Configuration number `i` of the list; false if there is none: out of reach or outside a limit.
   /// The cost is the travel of platform and joints, with a surcharge near limits and for straight
   /// elbows.
   [[nodiscard]] bool at(int i, Eigen::Ref<Eigen::VectorXd> x, double& cost) noexcept;

@@ -25,9 +25,9 @@ enum class MobileStatus : std::uint8_t {
   Converged,          ///< both errors, by forward kinematics, are within tolerance; limits hold
   Stalled,            ///< every attempt failed; nothing says that the target cannot be reached
   WrongOrientation,   ///< the printed algorithm's own test is met, but the orientation is not
-  InvalidTarget,      ///< NaN, infinity, a number whose square is none, azimuth beyond 1e6 rad
+  InvalidTarget,      ///< NaN, infinity, a number whose square is none, azimuth above 1e6 rad
   InvalidRotation,    ///< the target's 3 x 3 block is no rotation matrix
-  InvalidStart,       ///< wrong number of joints, NaN or infinity, heading beyond 1e6 rad
+  InvalidStart,       ///< wrong number of joints, NaN or infinity, heading above 1e6 rad
   UnderFloor,         ///< the tool point or the last link's start would be under the floor
   UnreachableHeight,  ///< the wrist would be too high or too low for the other links
   UnreachableRoll,    ///< the roll joint's range holds the orientation in no arm plane

@@ -69,7 +69,7 @@ namespace {
 constexpr double kLimitSlack = 1e-9;     // [rad] rounding of angles at a limit
 constexpr double kVerticalTool = 1e-6;   // horizontal component of the tool axis
 constexpr double kRotationSlack = 1e-6;  // entries of R^T R - I
-constexpr double kLargestHeading = 1e6;  // [rad] beyond it angles are lost in rounding
+constexpr double kLargestHeading = 1e6;  // [rad] above it angles are lost in rounding
 
 }  // namespace
 

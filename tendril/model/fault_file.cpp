@@ -19,7 +19,7 @@ constexpr Range kLongestDelay{0.0, 2.0};  // [s]
 constexpr Range kProbability{0.0, 1.0};
 constexpr Range kPart{0.0, 1.0};
 
-/// The value of the name that stands in a field.
+/// The value of the name that is in a field.
 template <class Find>
 auto word(const Fields& fields, std::string_view key, std::string_view what,
           std::span<const std::string_view> names, const Find& find) {
@@ -141,7 +141,7 @@ void read(const Fields& fields, fault::Kick& kick) {
 /// One kind in a file.
 struct Kind {
   std::string_view name;
-  std::string_view keys;  ///< of its own, separated by blanks
+  std::string_view keys;  ///< its own, separated by blanks
   bool is_of_measurement;
   void (*read)(const Fields& fields, Fault& fault);
 };

@@ -8,7 +8,7 @@ inline constexpr const char* kMadeFrom = "<!-- Made from a ";
 namespace tendril::names {
 
 // Names of elements that models of several kinds of robots have. A part of a robot declares its own
-// in its header. An attach prefix stands before every name.
+// in its header. An attach prefix comes before every name.
 inline constexpr const char* kBase = "base";              ///< root body, to be attached
 inline constexpr const char* kCarriage = "carriage";      ///< body that feeds and spins
 inline constexpr const char* kFeed = "feed";              ///< slide joint and its actuator

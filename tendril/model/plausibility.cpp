@@ -38,7 +38,7 @@ class PlausibilityWarnings {
   explicit PlausibilityWarnings(double gravity) : gravity_(gravity) {}
 
   void operator()(const ContinuumDescription& robot) {
-    double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held horizontally
+    double weight = 0.0, moment = 0.0;  // of what is past a section's start, held horizontally
     std::vector<double> moments(robot.sections.size());
     for (std::size_t i = robot.sections.size(); i-- > 0;) {
       const double length = rest_length(robot.sections[i]), own = gravity_ * robot.physics[i].mass;
@@ -50,7 +50,7 @@ class PlausibilityWarnings {
       const std::string name = fmt::format("section {}", i + 1);
       if (!thickness(name, robot.physics[i].radius.largest(), rest_length(robot)))
         section(name, robot.sections[i], robot.physics[i], moments[i]);
-      doubt(name, "damping_time", robot.physics[i].damping_time, "s", longest_damping(robot), "ms");
+      flag(name, "damping_time", robot.physics[i].damping_time, "s", longest_damping(robot), "ms");
     }
     tendons(robot);
     loads(robot);
@@ -66,25 +66,25 @@ class PlausibilityWarnings {
     const MobileRobotParameters& size = robot.parameters;
     density("platform", "mass", platform.mass, size.platform_length,
             size.platform_width * size.platform_height, "length", "its width and height");
-    doubt("platform", "damping_time", platform.damping_time, "s", kLongestDamping, "ms");
-    doubt("platform", "speed_limit", robot.speeds.platform_speed, "m/s",
-          kFastestTravel * size.platform_length, "mm/s");
-    doubt("platform", "turn_speed_limit", robot.speeds.turn_speed, "rad/s", kFastestDrive, "deg/s");
+    flag("platform", "damping_time", platform.damping_time, "s", kLongestDamping, "ms");
+    flag("platform", "speed_limit", robot.speeds.platform_speed, "m/s",
+         kFastestTravel * size.platform_length, "mm/s");
+    flag("platform", "turn_speed_limit", robot.speeds.turn_speed, "rad/s", kFastestDrive, "deg/s");
     if (robot.start) {
       place("start", "heading", robot.start->base.heading);
-      doubt("start", "x", robot.start->base.x, "m", kLongestTravel * size.platform_length, "mm");
-      doubt("start", "y", robot.start->base.y, "m", kLongestTravel * size.platform_length, "mm");
+      flag("start", "x", robot.start->base.x, "m", kLongestTravel * size.platform_length, "mm");
+      flag("start", "y", robot.start->base.y, "m", kLongestTravel * size.platform_length, "mm");
     }
     if (robot.mounted) {
       (*this)(robot.mounted->robot);
       return;
     }
-    doubt("arm", "speed_limit", robot.speeds.joint_speed, "rad/s", kFastestDrive, "deg/s");
+    flag("arm", "speed_limit", robot.speeds.joint_speed, "rad/s", kFastestDrive, "deg/s");
     for (std::size_t i = 0; i < robot.links.size(); ++i) {
       const std::string name = fmt::format("link {}", i + 1);
       const ArmPartPhysics& link = robot.links[i];
       const double length = size.links[i].length;
-      doubt(name, "damping_time", link.joint.damping_time, "s", kLongestDamping, "ms");
+      flag(name, "damping_time", link.joint.damping_time, "s", kLongestDamping, "ms");
       if (!thickness(name, link.radius, robot.surroundings().reach))
         density(name, "mass", link.mass, length, std::numbers::pi * link.radius * link.radius,
                 "length");
@@ -97,9 +97,9 @@ class PlausibilityWarnings {
   std::vector<std::string> lines;
 
  private:
-  /// Adds a line for a number whose size is beyond what is believed; tells whether it is.
-  bool doubt(const std::string& name, const char* key, double value, const char* unit, double most,
-             const char* instead) {
+  /// Adds a line for a number whose size is above what is plausible; tells whether it is.
+  bool flag(const std::string& name, const char* key, double value, const char* unit, double most,
+            const char* instead) {
     if (std::abs(value) <= most) return false;
     lines.push_back(fmt::format("{}: {} = {:.6g} {}, more than {:.3g} {}: is the unit {}, not {}?",
                                 name, key, value, unit, most, unit, unit, instead));
@@ -122,7 +122,7 @@ class PlausibilityWarnings {
 
   /// An angle of a place, of which a turn and more is the same.
   void place(const std::string& name, const char* key, double angle) {
-    doubt(name, key, angle, "rad", kTurn * (1.0 + 1e-9), "degrees");
+    flag(name, key, angle, "rad", kTurn * (1.0 + 1e-9), "degrees");
   }
 
   /// A body that is thicker than the whole robot is long.
@@ -140,10 +140,10 @@ class PlausibilityWarnings {
     place(name, "heading", start.heading);
     place(name, "roll", start.roll);
     place(name, "pitch_angle", start.pitch_angle);
-    doubt(name, "phase of yaw", start.yaw.phase, "rad", 2.0 * kTurn, "degrees");
-    doubt(name, "phase of pitch", start.pitch.phase, "rad", 2.0 * kTurn, "degrees");
+    flag(name, "phase of yaw", start.yaw.phase, "rad", 2.0 * kTurn, "degrees");
+    flag(name, "phase of pitch", start.pitch.phase, "rad", 2.0 * kTurn, "degrees");
     for (const double x : start.position)
-      if (doubt(name, "position", x, "m", kLongestTravel * length, "mm")) break;
+      if (flag(name, "position", x, "m", kLongestTravel * length, "mm")) break;
   }
 
   void links(const SnakeDescription& snake) {
@@ -205,7 +205,7 @@ class PlausibilityWarnings {
     for (const Tendon& tendon : robot.tendons) {
       const std::string name = "tendon " + tendon.name;
       place(name, "angle", tendon.route.angle);
-      doubt(name, "damping_time", tendon.damping_time, "s", kLongestDamping, "ms");
+      flag(name, "damping_time", tendon.damping_time, "s", kLongestDamping, "ms");
       for (int i = 0; i <= tendon.route.section; ++i) {
         const double radius = robot.physics[static_cast<std::size_t>(i)].radius.largest();
         const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
@@ -229,7 +229,7 @@ class PlausibilityWarnings {
 
   /// What the arm feeds and carries.
   void loads(const ContinuumDescription& robot) {
-    doubt("base", "feed", robot.base.feed_limit, "m", kLongestFeed * rest_length(robot), "mm");
+    flag("base", "feed", robot.base.feed_limit, "m", kLongestFeed * rest_length(robot), "mm");
     const auto* const payload = robot.part<Payload>();
     if (payload == nullptr) return;
     double mass = 0.0;
@@ -244,7 +244,7 @@ class PlausibilityWarnings {
   void chamber(const Chamber& chamber) {
     const std::string name = "chamber " + chamber.name;
     place(name, "angle", chamber.route.angle);
-    doubt(name, "time_constant", chamber.time_constant, "s", kLongestLag, "ms");
+    flag(name, "time_constant", chamber.time_constant, "s", kLongestLag, "ms");
     const double pressure = chamber.max_pressure;
     if (pressure >= kBreath && pressure <= kHydraulics) return;
     lines.push_back(fmt::format(

@@ -15,7 +15,7 @@ namespace tendril {
 struct FileContents {
   Fields top;
   std::string text;  ///< TOML, overrides included
-  /// The text of a file by the name that stands in the fields. Throws ModelError.
+  /// The text of a file by the name that is in the fields. Throws ModelError.
   std::function<std::string(const std::string& name)> read;
   /// What the text includes that is not of the file itself, for the robots that it names.
   std::span<const Override> overrides = {};

@@ -13,7 +13,7 @@
 namespace tendril {
 namespace {
 
-/// NAME of a setting `{ file = "NAME" }`; empty if it is none.
+/// NAME of a setting `{ file = "NAME" }`; empty for other settings.
 std::string file_of(const toml::node& node) {
   const toml::table* table = node.as_table();
   if (table == nullptr || table->size() != 1) return {};

@@ -12,7 +12,7 @@
 
 namespace tendril {
 
-/// The MJCF document that a description stands for; what its kind writes. Complete: it loads alone
+/// The MJCF document of a description; what its kind writes. Complete: it loads alone
 /// and attaches by its body `base` (a tube: `tube`). The same description gives the same text.
 ///
 /// With a controller the document holds its plugin instance `controller` with the config keys

@@ -20,7 +20,7 @@ namespace tendril {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;  // bytes
-constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;    // bytes beyond the size of the file
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;    // bytes more than the size of the file
 constexpr std::size_t kDeepest = 64;   // levels of tables and lists; toml++ recurses into each
 constexpr std::size_t kShownKey = 40;  // bytes of a key in a message
 

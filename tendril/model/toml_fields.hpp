@@ -120,7 +120,7 @@ class Fields {
 
   /// `<file>:<line>: <object>: <key> = <value>: <reason>`
   [[noreturn]] void refuse(std::string_view key, std::string_view reason) const;
-  /// The same of a node that this object has under a key of its own.
+  /// The same of a node that this object has under a separate key.
   [[noreturn]] void refuse(std::string_view key, const toml::node& node,
                            std::string_view reason) const;
   /// The same of a key that is not in the table.

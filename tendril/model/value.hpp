@@ -36,11 +36,11 @@ struct Value {
 
 /// One change to a robot file before it is read: `section.2.bending_stiffness`, `section.*.links`,
 /// `base.feed`, `controller.integral_gain`, `compliance`. Tables of a list count from 1. The value
-/// `{ scale = 1.2 }` multiplies the number or numbers that stand in the file.
+/// `{ scale = 1.2 }` multiplies the number or numbers that are in the file.
 struct Override {
   std::string key;
   Value value;
-  std::string origin;  ///< where it stands, for messages: `circle.toml:7` or `--set`; may be empty
+  std::string origin;  ///< where it is, for messages: `circle.toml:7` or `--set`; may be empty
 };
 
 }  // namespace tendril

@@ -46,7 +46,7 @@ class XmlNode {
   /// @param tag  a literal
   explicit XmlNode(std::string_view tag) : tag_(tag) {}
 
-  /// Appends a child. The reference stays valid as long as this node, or one that it moves to.
+  /// Appends a child. The reference remains valid as long as this node, or one that it moves to.
   XmlNode& add(std::string_view tag, std::initializer_list<XmlAttribute> attributes = {});
 
   /// The first child of this tag; it is appended if there is none.
@@ -56,7 +56,7 @@ class XmlNode {
   XmlNode& set(std::string_view key, XmlText value);
   XmlNode& set(std::span<const XmlAttribute> attributes);
 
-  /// Removes the children without attributes and children of their own.
+  /// Removes the children that have neither attributes nor children.
   void erase_empty_children();
 
   [[nodiscard]] std::string_view tag() const noexcept { return tag_; }

@@ -8,7 +8,7 @@ namespace tendril {
 
 /// A curve in space given by closely spaced points, parametrized by arc length s in [0, length()].
 /// Between the points it is linear; sampled at spacing d on an arc of radius R it is d^2/(8R) off.
-/// Beyond its ends it continues straight along the end tangents.
+/// Past its ends it continues straight along the end tangents.
 /// A default-constructed path is empty: of length 0, at the origin, along z.
 class Path {
  public:

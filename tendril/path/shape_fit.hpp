@@ -11,8 +11,8 @@ namespace tendril {
 
 /// Norm that a fit makes small where the sections cannot follow the curve exactly.
 enum class FitNorm {
-  Tip,   ///< least squares over middle and end of every section, the tip weighted: the tip stays on
-         ///< the curve
+  Tip,   ///< least squares over middle and end of every section, the tip weighted: the tip remains
+         ///< on the curve
   Body,  ///< 4-norm over four points of every section: the largest deviation of the body is small;
          ///< for narrow tubes
 };

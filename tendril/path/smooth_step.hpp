@@ -11,7 +11,7 @@ struct SmoothStep {
 };
 
 /// The polynomial of degree five with first and second derivatives 0 at both ends, stationary
-/// beyond them:
+/// past them:
 ///
 ///     value = x^3 (10 - x (15 - 6 x)),   rate = 30 x^2 (1 - x)^2
 [[nodiscard]] inline SmoothStep smooth_step(double x) noexcept {

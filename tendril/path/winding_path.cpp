@@ -66,12 +66,12 @@ WindingPlace winding_place(const Winding& winding) {
   return {axes.distance, axes.lead_in, axes.radius, std::atan2(axes.sine, axes.cosine)};
 }
 
-Path winding_path(const Winding& winding, double radius, double lean) {
+Path winding_path(const Winding& winding, double radius, double transition) {
   const Axes axes = axes_of(winding);
   if (radius == 0.0) radius = axes.radius;
   require(kName, "radius", radius, {.low = 0.0, .high = axes.radius, .open_low = true}, "m");
-  require(kName, "lean", lean, kPositive, "m");
-  lean = std::min(lean, axes.lead_in);
+  require(kName, "transition", transition, kPositive, "m");
+  transition = std::min(transition, axes.lead_in);
 
   // The feed axis, drawn towards the cylinder's by `draw` from the helix on, and before it by a
   // smooth fraction of that.
@@ -82,7 +82,7 @@ Path winding_path(const Winding& winding, double radius, double lean) {
   const int lead_count = std::max(2, static_cast<int>(std::ceil(axes.lead_in / kSpacing)));
   for (int k = 0; k < lead_count; ++k) {
     const double z = axes.lead_in * k / lead_count;
-    const double x = std::clamp(1.0 - (axes.lead_in - z) / lean, 0.0, 1.0);
+    const double x = std::clamp(1.0 - (axes.lead_in - z) / transition, 0.0, 1.0);
     points.emplace_back(Vector3d(0.0, 0.0, z) - draw * x * x * (3.0 - 2.0 * x) * axes.radial);
   }
   const double rise = axes.radius * axes.sine / axes.cosine;  // along the cylinder per radian

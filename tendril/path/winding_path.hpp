@@ -25,14 +25,15 @@ struct Winding {
 ///
 /// with o and d a point and the direction of the cylinder's axis, r from there to the feed axis and
 /// t = d x r (or its opposite, so that the path continues forwards). Where the radius a is not the
-/// distance of the two axes, the path leans from the feed axis to the helix over `lean` [m] before
-/// it.
+/// distance of the two axes, the path shifts from the feed axis to the helix over `transition` [m]
+/// before it.
 /// @param radius  of the helix [m]; 0: that of the loose one. A smaller one draws the winding
 /// tight;
-///                its pitch stays.
+///                its pitch is unchanged.
 /// Throws ModelError when a field is out of range, the axes are nearly parallel, the nearest point
 /// lies behind the origin, or the loose helix enters the cylinder.
-[[nodiscard]] Path winding_path(const Winding& winding, double radius = 0.0, double lean = 0.1);
+[[nodiscard]] Path winding_path(const Winding& winding, double radius = 0.0,
+                                double transition = 0.1);
 
 /// Location of a cylinder next to the feed axis.
 struct WindingPlace {

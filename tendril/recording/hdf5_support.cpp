@@ -47,7 +47,8 @@ std::string one_line(const std::filesystem::path& file, const std::string& what,
 }  // namespace
 
 Session::Session() : lock_(library_mutex()) {
-  // A file given up after a failed write stays open; HDF5 would try it again at exit, and complain.
+  // A file given up after a failed write remains open; HDF5 would try it again at exit, and
+  // complain.
   static const herr_t no_exit_handler = H5dont_atexit();
   static_cast<void>(no_exit_handler);
   H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);

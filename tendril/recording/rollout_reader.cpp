@@ -130,7 +130,7 @@ bool is_scalar(hid_t attribute) {
   return space.valid() && H5Sget_simple_extent_npoints(space) == 1;
 }
 
-// A text of fixed length. Those of variable length stand in heaps without a checksum, on which HDF5
+// A text of fixed length. Those of variable length are in heaps without a checksum, on which HDF5
 // crashes when they are damaged.
 template <class Read>
 bool read_text(const Handle& type, std::size_t most, std::string& text, const Read& read) {
@@ -474,7 +474,7 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
   read(contact_start_id, "contact/start", H5T_NATIVE_INT64, contact_start);
   read(contact_count_id, "contact/count", H5T_NATIVE_INT32, contact_count);
 
-  // The contacts of consecutive rows stand one after the other.
+  // The contacts of consecutive rows come one after the other.
   first_contact = contact_start.front();
   std::int64_t next = first_contact;
   bool consistent = first_contact >= 0 && first_contact <= kMaxRows;

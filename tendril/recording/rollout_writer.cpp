@@ -78,7 +78,7 @@ Handle text_type(const std::filesystem::path& file, const std::string& name, std
 }
 
 // A dataset of one compressed string of fixed length: attributes hold 64 KiB at most, and strings
-// of variable length stand in heaps without a checksum, on which HDF5 crashes when they are
+// of variable length are in heaps without a checksum, on which HDF5 crashes when they are
 // damaged.
 void write_text(const std::filesystem::path& file, hid_t group, const std::string& name,
                 const std::string& text) {
@@ -221,7 +221,7 @@ struct RolloutWriter::Impl final : ColumnFile {
   }
 
   // After a failed write: closing would put out metadata that no longer belongs together, while the
-  // file as it stands is that of a killed process. So the identifiers are left open until the
+  // file as it is looks like that of a killed process. So the identifiers are left open until the
   // process ends.
   void abandon_handles() {
     for (Handle& dataset : datasets) dataset.abandon();

@@ -70,7 +70,7 @@ std::uint32_t checksum(const unsigned char* bytes, std::size_t size) {
 
 // A file in memory, of which HDF5 sees a private copy whose checksums are right.
 struct TolerantFile {
-  H5FD_t base{};  // HDF5's part stands first
+  H5FD_t base{};  // HDF5's part comes first
   unsigned char* bytes = nullptr;
   std::size_t size = 0;
   haddr_t end = 0;  // of the addresses in use

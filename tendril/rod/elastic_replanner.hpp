@@ -15,7 +15,7 @@ struct ElasticReplannerOptions {     ///< every field has a working default
   double max_advance = 0.01;         ///< of the tip in one step [m], > 0
   double position_tolerance = 1e-5;  ///< of the tip [m], > 0
   double curvature_limit = 60.0;     ///< of the actuation [1/m], > 0
-  double min_length = 0.02;          ///< of the body beyond the base [m], > 0
+  double min_length = 0.02;          ///< of the body past the base [m], > 0
   int max_evaluations = 30;          ///< shapes of the body evaluated in one step, >= 4
 };
 
@@ -32,7 +32,7 @@ enum class ReplanStatus {
 /// Result of a step. Predictions are those of the equilibrium, unless Settling.
 struct Replan {
   ReplanStatus status = ReplanStatus::InvalidInput;
-  double curvature = 0.0;   ///< k, of the whole body beyond the base [1/m]
+  double curvature = 0.0;   ///< k, of the whole body past the base [1/m]
   double length = 0.0;      ///< L [m]
   PlanarPose tip;           ///< predicted
   double exit_angle = 0.0;  ///< in the clearance of the guide [rad]
@@ -53,7 +53,7 @@ struct Replan {
 /// What is stored between steps (k, L, shape, contact forces, shifts of the obstacles) is in a span
 /// that the caller owns, of `layout().size()` numbers; every call is a function of it and of its
 /// arguments alone, throws and allocates nothing. `memory` and `next` may be the same span. Copying
-/// the span saves the state. Whatever it holds, nothing is read or written beyond it.
+/// the span saves the state. Whatever it holds, nothing is read or written outside it.
 /// docs/planning.md. Extension, not in the sources.
 class ElasticReplanner {
  public:

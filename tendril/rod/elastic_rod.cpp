@@ -34,7 +34,7 @@ constexpr double kCurvatureStep = 1e-6;  ///< for the curvature of the distance 
 /// Overlap that renewed multipliers must bring down, else the body is bent a little [m, 1/m].
 constexpr double kOverlap = 1e-4, kNudge = 1e-2;
 constexpr double kRounding = 1e-12;     ///< of a gap, by far [m]
-constexpr double kMaxDamping = 1e12;    ///< given up beyond
+constexpr double kMaxDamping = 1e12;    ///< given up above
 constexpr int kMaxHalvings = 30;        ///< of a Newton step
 constexpr double kMinStepLimit = 2e-3;  ///< [m]
 constexpr double kMinMove = 1e-11;      ///< a step that moves no point by more is none [m]
@@ -284,7 +284,7 @@ void ElasticRod::place(std::span<const double> curvatures, double angle) noexcep
 /// The point of the element nearest to the obstacle: where the distance falls at the start and
 /// rises at the end, it is stationary between them (Illinois rule on its slope), else it is an end.
 /// An element that bends around a polygon has minima next to that, nearest to corners.
-/// A gap beyond `enough` is not searched for: the result is then some point with such a gap.
+/// A gap above `enough` is not searched for: the result is then some point with such a gap.
 ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
                                                    double enough) const noexcept {
   const PlanarArc arc = element_arc(element);
@@ -346,9 +346,9 @@ std::optional<ElasticRod::Nearest> ElasticRod::contact_of(int element, int obsta
                                                           double enough) const noexcept {
   const Nearest own = nearest_on_element(element, obstacle, enough);
   if (own.interior || (!is_owner && own.gap >= 0.0)) return own;
-  const int beside = own.s > 0.0 ? element + 1 : element - 1;
-  if (beside < 0 || beside >= count_) return own;
-  const Nearest there = nearest_on_element(beside, obstacle, enough);
+  const int neighbor = own.s > 0.0 ? element + 1 : element - 1;
+  if (neighbor < 0 || neighbor >= count_) return own;
+  const Nearest there = nearest_on_element(neighbor, obstacle, enough);
   if (!(there.gap < own.gap)) return own;
   return is_owner ? std::optional(there) : std::nullopt;
 }
@@ -433,22 +433,22 @@ void ElasticRod::compute_gradient() noexcept {
     gradient_[j] = h_[i] * (trial_[i] - actuation_[i]);
     moved_by_[i].setZero();
   }
-  // Every load bends its own element; those before it feel force and moment from beyond.
+  // Every load bends its own element; those before it feel force and moment from the distal part.
   for (const Load& load : loads_) {
     const auto e = static_cast<std::size_t>(load.element);
     const Vector2d force = load.force * load.normal;
     gradient_[load.element] -= force.dot(rotated(lever(load.element, load)));
     moved_by_[e] += Vector3d(force.x(), force.y(), force.dot(rotated(load.at.position)));
   }
-  Vector3d beyond = Vector3d::Zero();
+  Vector3d distal = Vector3d::Zero();
   for (int j = coupled_ - 1; j >= 0; --j) {
     const auto i = static_cast<std::size_t>(j);
-    gradient_[j] -= h_[i] * (beyond.z() - beyond.head<2>().dot(rotated(centroid_[i])));
-    beyond += moved_by_[i];
+    gradient_[j] -= h_[i] * (distal.z() - distal.head<2>().dot(rotated(centroid_[i])));
+    distal += moved_by_[i];
   }
   angle_gradient_ = guide_.at(trial_angle_).moment;
   if (guide_.clearance > 0.0)
-    angle_gradient_ -= beyond.z() - beyond.head<2>().dot(rotated(base_.position));
+    angle_gradient_ -= distal.z() - distal.head<2>().dot(rotated(base_.position));
 }
 
 double ElasticRod::residual() const noexcept {
@@ -461,7 +461,7 @@ double ElasticRod::residual() const noexcept {
 /// Second derivatives of the augmented Lagrangian, element by element, with respect to displacement
 /// and rotation of its start and its own curvature. docs/derivations.md, "Newton's method".
 void ElasticRod::compute_hessian() noexcept {
-  // Of the body's own length `reach` under `force` at its end or beyond: the force does work on
+  // Of the body's own length `reach` under `force` at its end or past it: the force does work on
   // int (rotation)^2 t ds.
   const auto add_geometric = [&](Matrix4d& own, int element, double reach, const Vector2d& force,
                                  const Vector2d& at) {
@@ -520,18 +520,18 @@ void ElasticRod::compute_hessian() noexcept {
     add_geometric(own, load.element, load.s, force, load.at.position);
     moved_by_[e] += Vector3d(force.x(), force.y(), 0.0);
   }
-  Vector2d beyond = Vector2d::Zero();
+  Vector2d distal = Vector2d::Zero();
   for (int j = coupled_ - 1; j >= 0; --j) {
     const auto i = static_cast<std::size_t>(j);
-    add_geometric(own_[i], j, h_[i], beyond, node_[i + 1].position);
-    beyond += moved_by_[i].head<2>();
+    add_geometric(own_[i], j, h_[i], distal, node_[i + 1].position);
+    distal += moved_by_[i].head<2>();
   }
 }
 
 /// Factor of the Hessian with (1 + damping) times the element lengths in it, eliminated from the
 /// last load to the base; false when it is not positive definite.
 bool ElasticRod::factorize(double damping) noexcept {
-  Matrix3d rest = Matrix3d::Zero();  // what lies beyond, minimized over its curvatures
+  Matrix3d rest = Matrix3d::Zero();  // what is distal, minimized over its curvatures
   for (int j = coupled_ - 1; j >= 0; --j) {
     const auto i = static_cast<std::size_t>(j);
     Sweep& sweep = sweep_[i];

@@ -104,7 +104,7 @@ class ElasticRod {
  public:
   ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticRodOptions& options = {});
 
-  /// Takes the shape of a chain of arcs (its curvatures; beyond its end that of the last arc),
+  /// Takes the shape of a chain of arcs (its curvatures; past its end that of the last arc),
   /// straight for an empty one. Clears the contact forces.
   void set_shape(std::span<const PlanarArc> chain) noexcept;
 
@@ -207,15 +207,15 @@ class ElasticRod {
   void place(std::span<const double> curvatures, double angle) noexcept;
   [[nodiscard]] PlanarArc element_arc(int element) const noexcept;
   [[nodiscard]] Nearest nearest_on_element(int element, int obstacle, double enough) const noexcept;
-  [[nodiscard]] std::size_t place_of(int element, int obstacle) const noexcept {
+  [[nodiscard]] std::size_t index_of(int element, int obstacle) const noexcept {
     return static_cast<std::size_t>(element) * static_cast<std::size_t>(scene_.size()) +
            static_cast<std::size_t>(obstacle);
   }
   [[nodiscard]] double multiplier_of(int element, int obstacle) const noexcept {
-    return multiplier_[place_of(element, obstacle)];
+    return multiplier_[index_of(element, obstacle)];
   }
   [[nodiscard]] double& multiplier_of(int element, int obstacle) noexcept {
-    return multiplier_[place_of(element, obstacle)];
+    return multiplier_[index_of(element, obstacle)];
   }
   [[nodiscard]] std::optional<Nearest> contact_of(int element, int obstacle, bool is_owner,
                                                   double enough) const noexcept;

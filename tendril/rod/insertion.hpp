@@ -13,7 +13,7 @@ namespace tendril {
 struct InsertionRow {
   double time = 0.0;         ///< [s]
   double path_length = 0.0;  ///< arc length of the plan that the tip has reached [m]
-  double length = 0.0;       ///< L, of the body beyond the entry [m]
+  double length = 0.0;       ///< L, of the body past the entry [m]
   double curvature = 0.0;    ///< k, of the actuation of the whole body [1/m], signed
 };
 

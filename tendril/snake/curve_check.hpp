@@ -33,7 +33,7 @@ struct CurveReport {
 /// Checks the curve from s_start on, sampled about 16 times a link, over its whole length or
 /// `largest_distance` [m] of it: a check before a march, which decides. TooTight is
 /// certain: the mean curvature along a module is above sqrt(yaw limit^2 + pitch limit^2) of its
-/// joints; between the smaller of the two and this it depends on the roll. For modules beyond the
+/// joints; between the smaller of the two and this it depends on the roll. For modules after the
 /// chain's end, which the head will reach later, the last module's limits count.
 /// docs/derivations-snake.md, "Steady arcs". Kinks of less than 0.02 rad are accepted. Allocates
 /// nothing.

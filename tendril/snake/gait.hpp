@@ -96,7 +96,7 @@ struct GaitFootprint {
 /// equal links. Infinite for a straight chain. May allocate.
 [[nodiscard]] double helix_radius(double amplitude, double lag, double link_length, int joints);
 
-/// Beyond 90 deg the wave's crests are cut by joints that bend no further; the coil still closes.
+/// Above 90 deg the wave's crests are cut by joints that bend no further; the coil still closes.
 inline constexpr double kLargestHelixAmplitude = 2.0;  // [rad]
 
 /// The amplitude [rad] up to kLargestHelixAmplitude that puts the links' middles on a cylinder of

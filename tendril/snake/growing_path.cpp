@@ -78,16 +78,16 @@ int PathView::node_count() const noexcept {
 
 int PathView::first() const noexcept { return to_index(memory_[kFirst], 0, capacity_ - 1); }
 
-std::size_t PathView::place(int i) const noexcept {
+std::size_t PathView::offset(int i) const noexcept {
   assert(i >= 0 && i < capacity_);
   const int at = first() + i;
   return kHeader + kNodeSize * static_cast<std::size_t>(at < capacity_ ? at : at - capacity_);
 }
 
-double PathView::node_parameter(int i) const noexcept { return memory_[place(i)]; }
+double PathView::node_parameter(int i) const noexcept { return memory_[offset(i)]; }
 
 PathView::Node PathView::node(int i) const noexcept {
-  const double* x = memory_.data() + place(i);
+  const double* x = memory_.data() + offset(i);
   return {x[0], Map<const Vector3d>(x + 1), Map<const Vector3d>(x + 4), Map<const Vector3d>(x + 7),
           Map<const Vector3d>(x + 10)};
 }
@@ -111,7 +111,7 @@ CurvePoint PathView::at(double s, int piece) const noexcept {
   const Node a = node(piece);
   if (piece + 1 >= node_count()) return {a.position, a.first, a.second};
   const Node b = node(piece + 1);
-  if (s == b.s) return {b.position, b.first, b.second};  // to the bit, as from the piece beyond
+  if (s == b.s) return {b.position, b.first, b.second};  // to the bit, as from the next piece
   return quintic(a.s, {a.position, a.first, a.second}, b.s, {b.position, b.first, b.second}, s);
 }
 
@@ -191,7 +191,7 @@ Vector3d GrowingPath::waiting() const noexcept {
 }
 
 void GrowingPath::write(int i, const Node& node) noexcept {
-  double* x = memory_.data() + view().place(i);
+  double* x = memory_.data() + view().offset(i);
   x[0] = node.s;
   Map<Vector3d>(x + 1) = node.position;
   Map<Vector3d>(x + 4) = node.first;

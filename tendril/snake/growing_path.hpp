@@ -13,7 +13,7 @@ namespace tendril {
 /// A path that grows at its end, read from the memory it lives in: C2 pieces of degree five between
 /// nodes, each fixed for good by position, first and second derivative at its ends. A
 /// ParametricCurve; s is about the arc length [m] and only ever grows, whatever is dropped behind.
-/// Beyond its ends it continues straight. Whatever the memory holds, nothing is read beyond it.
+/// Past its ends it continues straight. Whatever the memory holds, nothing is read outside it.
 /// docs/derivations-snake.md, "Growing path".
 class PathView {
  public:
@@ -40,7 +40,7 @@ class PathView {
   /// Index of the first node in the ring.
   [[nodiscard]] int first() const noexcept;
   /// Returns the index in the memory at which node i begins.
-  [[nodiscard]] std::size_t place(int i) const noexcept;
+  [[nodiscard]] std::size_t offset(int i) const noexcept;
   [[nodiscard]] CurvePoint at(double s, int piece) const noexcept;
 
   std::span<const double> memory_;
@@ -78,7 +78,7 @@ struct GrowResult {
 /// memory is a copy of the path. Old pieces never change. `append` gives the target before the
 /// newest one its derivatives (central differences), so the path ends one target short of the
 /// newest; `finish` takes it in too. All functions but the constructor are noexcept and allocate
-/// nothing. Whatever the memory holds, nothing is read or written beyond it.
+/// nothing. Whatever the memory holds, nothing is read or written outside it.
 class GrowingPath {
  public:
   /// Memory for `capacity` nodes, >= 2, and its size.
@@ -103,7 +103,7 @@ class GrowingPath {
   /// continue from there. Appended also if there was nothing to take in.
   GrowResult finish() noexcept;
 
-  /// Drops the nodes that are not needed for s and beyond.
+  /// Drops the nodes that are not needed from s on.
   void drop_behind(double s) noexcept;
 
   [[nodiscard]] PathView view() const noexcept { return PathView(memory_); }
@@ -133,9 +133,9 @@ struct FollowStep {
 /// as no joint moves by more than `largest_change` [rad] relative to the angles `before`: the
 /// leader slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at
 /// `desired` (HeadToBase; path.frame(desired)). If the march to `desired` fails, the step is tried
-/// shorter. If no step is possible, s stays, `out.angles` holds `before`, and `march` is that of
-/// the first trial: the reason of its failure, or Ok if `before` is further from the path than
-/// `largest_change`. Allocates nothing. Precondition: N angles before, not out.angles itself.
+/// shorter. If no step is possible, s is unchanged, `out.angles` holds `before`, and `march` is
+/// that of the first trial: the reason of its failure, or Ok if `before` is further from the path
+/// than `largest_change`. Allocates nothing. Precondition: N angles before, not out.angles itself.
 FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,
                        const Eigen::Matrix3d& R, double s, double desired, double largest_change,
                        std::span<const double> before, MarchMemory out,

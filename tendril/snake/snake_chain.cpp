@@ -102,10 +102,10 @@ void snake_frames(const SnakeChain& chain, const Isometry3d& X_WB, std::span<con
 
 ModuleAngles module_angles(const Vector3d& D, double first_length, double second_length) noexcept {
   const double rho = std::hypot(D.x(), D.y());
-  const double beyond = rho - first_length;
+  const double excess = rho - first_length;
   return {.yaw = std::atan2(D.y(), D.x()),
-          .pitch = std::atan2(D.z(), beyond),
-          .gap = std::hypot(std::max(beyond, 0.0), D.z()) - second_length};
+          .pitch = std::atan2(D.z(), excess),
+          .gap = std::hypot(std::max(excess, 0.0), D.z()) - second_length};
 }
 
 double angles_from_even_points(const SnakeChain& chain, const Matrix3d& R_WB,

@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-/// The point of a curve nearest to p, by Newton's method from `guess`; stays on the branch of the
+/// The point of a curve nearest to p, by Newton's method from `guess`; remains on the branch of the
 /// guess and within the curve's ends.
 struct NearestPoint {
   double s = 0.0;

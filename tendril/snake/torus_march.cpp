@@ -28,7 +28,7 @@ constexpr int kCurvatureSamples = 16;  // along a failed module
 struct Gap {
   double value = 0.0;     // [m]
   double slope = 0.0;     // dG/ds in marching direction
-  double beyond = 0.0;    // rho - inner: not negative on the outer half of the torus
+  double excess = 0.0;    // rho - inner: not negative on the outer half of the torus
   double height = 0.0;    // u.D
   double rounding = 0.0;  // [m], below which the value means nothing
 };
@@ -42,13 +42,13 @@ struct Torus {
     const Vector3d D = point.position - p;
     const double h = u.dot(D);
     const Vector3d side = D - h * u;
-    const double rho = side.norm(), beyond = rho - inner;
+    const double rho = side.norm(), excess = rho - inner;
     const double speed_up = u.dot(point.first);
-    Gap g{.beyond = beyond, .height = h};
-    if (beyond > 0.0) {
-      const double distance = std::sqrt(beyond * beyond + h * h);
+    Gap g{.excess = excess, .height = h};
+    if (excess > 0.0) {
+      const double distance = std::sqrt(excess * excess + h * h);
       g.value = distance - outer;
-      g.slope = (beyond / rho * side.dot(point.first) + h * speed_up) / distance;
+      g.slope = (excess / rho * side.dot(point.first) + h * speed_up) / distance;
     } else {
       g.value = std::abs(h) - outer;
       g.slope = h < 0.0 ? -speed_up : speed_up;
@@ -164,7 +164,7 @@ TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, cons
       return found;  // the curve jumps here
     }
   }
-  found.status = gap.beyond >= 0.0 ? MarchStatus::Ok : MarchStatus::TooTight;
+  found.status = gap.excess >= 0.0 ? MarchStatus::Ok : MarchStatus::TooTight;
   return found;
 }
 
@@ -190,7 +190,7 @@ struct Shifted {
 /// march".
 Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double s,
                          const CurvePoint& start, const Vector3d& b, const Vector3d& u) noexcept {
-  if (k == chain.module_count()) return Vector3d::Zero();  // the head stays on the curve
+  if (k == chain.module_count()) return Vector3d::Zero();  // the head remains on the curve
   const double a = chain.link_length(2 * k - 1), a_1 = chain.link_length(2 * k),
                a_2 = chain.link_length(2 * k + 1), ratio = a_2 / a_1;
   const double speed = start.first.norm();
@@ -257,7 +257,7 @@ class March {
     return false;
   }
 
-  /// Sets an angle; false if it is beyond the limit.
+  /// Sets an angle; false if it exceeds the limit.
   bool set(int module, int joint, double angle, double s) noexcept {
     if (std::abs(angle) > chain_.joint_limit(joint)) {
       fail(MarchStatus::JointLimit, module, joint, s);

@@ -19,8 +19,8 @@ enum class RootMethod : std::uint8_t {
 enum class MarchStatus : std::uint8_t {
   Ok,
   PathTooShort,   ///< the curve ends before the module does
-  TooTight,       ///< the curve leaves the torus where a pitch joint would have to bend beyond pi/2
-  JointLimit,     ///< a joint would have to bend beyond its limit
+  TooTight,       ///< the curve leaves the torus where a pitch joint would have to bend past pi/2
+  JointLimit,     ///< a joint would have to bend past its limit
   NoConvergence,  ///< no point within the rounding: the curve jumps, or doubles back wildly
   InvalidCurve,   ///< the curve is not finite or stationary (R' = 0)
   InvalidStart,   ///< a start parameter outside the curve, or a frame that is not finite
@@ -92,7 +92,7 @@ struct MarchResult {
 [[nodiscard]] std::string describe(const MarchResult& result);
 
 /// Fits the chain to the curve from the base on: B_0 = R(s_start) and the orientation of body 0 are
-/// given, B_2, B_4, ... B_N lie on the curve beyond, towards end(). The odd points lie about
+/// given, B_2, B_4, ... B_N lie on the rest of the curve, towards end(). The odd points lie about
 /// a^2 kappa / 2 off it (options.target can distribute that distance among all joints, then
 /// `parameters` are those of the curve's points off the even ones). noexcept, allocates nothing.
 /// Source: [Torus] (23)-(27); docs/derivations-snake.md, "March from the base".

@@ -209,7 +209,7 @@ CASES = [
         },
         run("s.xml"),
         USAGE,
-        ["s.xml:2: replicate", "must stand before", "<attach>"],
+        ["s.xml:2: replicate", "must come before", "<attach>"],
     ),
     (
         "start of a snake in degrees",

@@ -258,7 +258,7 @@ class TableCommand(unittest.TestCase):
         header = "x,y,z,roll,pitch,yaw\n"
         rows = self.mobile("ik", "-", "--no-time", text=header + "1,0,2,0,0,0\n1,0,-0.1,0,0,0\n1,0,0.3,0,0,0\n")
         self.assertEqual([row["status"] for row in rows], ["unreachable_height", "under_floor", "converged"])
-        for row in rows:  # a pose stands there in any case
+        for row in rows:  # a pose is there in any case
             self.assertTrue(all(math.isfinite(float(row[f"q_{j}"])) for j in range(1, 6)))
             self.assertTrue(math.isfinite(float(row["position_error"])))
         youbot = str(REPOSITORY / "models/youbot.toml")

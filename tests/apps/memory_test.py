@@ -2,7 +2,7 @@
 """Lets single allocations of `tendril run` fail, spread over all of a run, those of the engine too.
 
 The program must end with exit code 4 (or 2, where the engine blames the file) and say so in its last
-line on stderr, or go on. The engine and HDF5 do not test all that malloc returns: a failure may crash in
+line on stderr, or continue. The engine and HDF5 do not test all that malloc returns: a failure may crash in
 them, which is then a crash and not the message of another error. At least a quarter of the failures
 must end with a message. What happens before `main`, in constructors of libraries, is left out.
 

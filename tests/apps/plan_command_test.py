@@ -331,11 +331,11 @@ class PlanCommand(PlanTest):
         grasp = json.loads(self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--json"))["drawing"]
         self.assertEqual((grasp["object"], "target" in grasp), (0, False))
 
-    def test_the_picture_is_a_png(self):
+    def test_the_image_is_a_png(self):
         self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--png", "plan.png")
-        picture = (self.folder / "plan.png").read_bytes()
-        self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
-        width, height = struct.unpack(">II", picture[16:24])
+        image = (self.folder / "plan.png").read_bytes()
+        self.assertEqual(image[:8], b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", image[16:24])
         self.assertTrue(400 < width < 4000 and 400 < height < 4000, (width, height))
         self.assertEqual([p.name for p in self.folder.iterdir()], ["plan.png"])
 

@@ -86,7 +86,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("tables: the default solver stands in every row", "[tables]") {
+TEST_CASE("tables: the default solver is in every row", "[tables]") {
   for (const std::string& name : table_names()) {
     for (const Row& row : make_table(name).rows) {
       CAPTURE(name, row.name());
@@ -328,12 +328,12 @@ TEST_CASE("tables: a solution that forward kinematics refutes is counted and is 
   measurement.add(claim(wrong));
   CHECK(measurement.false_claims == 1);
 
-  const SectionState beyond{.theta = 1.1};
-  const TipTarget outside{.X_BG = test::oracle_tip_pose(robot, {&beyond, 1})};
+  const SectionState exceeding{.theta = 1.1};
+  const TipTarget outside{.X_BG = test::oracle_tip_pose(robot, {&exceeding, 1})};
   Outcome outcome{.claimed = true};
-  verify(robot, {&beyond, 1}, {}, outside, tolerances, outcome);
+  verify(robot, {&exceeding, 1}, {}, outside, tolerances, outcome);
   CHECK(outcome.position_error < 1e-9);
-  CHECK_FALSE(outcome.verified);  // right place, beyond the limit
+  CHECK_FALSE(outcome.verified);  // right place, above the limit
   CHECK(measurement.samples == 2);
   CHECK(measurement.success() == 0.5);
 }
@@ -376,7 +376,7 @@ TEST_CASE("tables: a record survives its way through text", "[tables]") {
   }
 }
 
-TEST_CASE("tables: page, text and JSON show measured beside published", "[tables]") {
+TEST_CASE("tables: page, text and JSON show measured along with published", "[tables]") {
   RunOptions options = quick_options();
   options.tables = {"3.6", "article"};
   options.methods = {"fabrikx", "auto"};

@@ -91,7 +91,7 @@ TEST_CASE("arm path planner: no point of the body moves farther than the distanc
   }
 }
 
-TEST_CASE("arm path planner: a path round a bar is free everywhere", "[planning]") {
+TEST_CASE("arm path planner: a path around a bar is free everywhere", "[planning]") {
   const ContinuumRobot robot = three_sections();
   const Obstacles obstacles = bar();
   ArmPathPlanner planner(robot, {.max_checks = 1000, .safety_distance = kRadius});

@@ -73,7 +73,7 @@ bool joined(const GroundMap& map, const Vector2d& from, const Vector2d& to, doub
 
 }  // namespace
 
-TEST_CASE("ground map: the clearance is the distance from what stands on the ground", "[ground]") {
+TEST_CASE("ground map: the clearance is the distance from what is on the ground", "[ground]") {
   const auto seed = GENERATE(range(0u, 10u));
   CAPTURE(seed);
   Random random(seed);
@@ -170,7 +170,7 @@ TEST_CASE("ground ways: a way keeps its distance, its spacing and its curvature,
   CHECK(traced > 15);
 }
 
-TEST_CASE("ground ways: who stands too near to an obstacle leaves it first", "[ground]") {
+TEST_CASE("ground ways: who is too near to an obstacle leaves it first", "[ground]") {
   const GroundMap map = map_of(Obstacles({sphere_at({1.0, 1.0, 0.0}, 0.2)}));
   const GroundPaths ways(map, {2.6, 1.0}, 0.3);
   Matrix2Xd points(2, 200);

@@ -165,21 +165,21 @@ TEST_CASE("obstacle solver: a tube tilted out of the plane of the first bend", "
   const TipTask task = GENERATE(TipTask::Position, TipTask::PositionAndDirection);
   const double margin = GENERATE(0.0, 0.001);
   CAPTURE(meshed, static_cast<int>(task), margin);
-  constexpr double kInner = 0.011, kLength = 0.1, kTilt = 20.0 * pi / 180.0, kBall = 0.004;
+  constexpr double kInner = 0.011, kLength = 0.1, kTilt = 20.0 * pi / 180.0, kSphere = 0.004;
   Isometry3d X_BT = Isometry3d::Identity();  // T: mouth of the tube, its axis along z
   X_BT.linear() = Eigen::AngleAxisd(-kTilt, Vector3d::UnitX()).toRotationMatrix();
   X_BT.translation() = Vector3d(0.05, 0.0, 0.2);
   std::vector<Obstacle> list;
   if (meshed) {
-    Obstacle tube{tube_mesh(kInner, kInner + 2.0 * kBall, kLength, 32)};
+    Obstacle tube{tube_mesh(kInner, kInner + 2.0 * kSphere, kLength, 32)};
     tube.X_BO = X_BT * Eigen::Translation3d(0.0, 0.0, 0.5 * kLength);
     list.push_back(tube);
   } else {
     for (int j = 0; j <= 20; ++j) {
       for (int i = 0; i < 24; ++i) {
-        const double a = 2.0 * pi * i / 24.0, rho = kInner + kBall;
-        const Vector3d p_T(rho * std::cos(a), rho * std::sin(a), kBall + 0.0046 * j);
-        list.push_back(sphere_at(X_BT * p_T, kBall));
+        const double a = 2.0 * pi * i / 24.0, rho = kInner + kSphere;
+        const Vector3d p_T(rho * std::cos(a), rho * std::sin(a), kSphere + 0.0046 * j);
+        list.push_back(sphere_at(X_BT * p_T, kSphere));
       }
     }
   }
@@ -308,11 +308,12 @@ TEST_CASE("obstacle solver: a target behind a closed wall is not reached, within
   const ContinuumRobot robot = tube_robot();
   ObstacleSolver solver(robot, {.max_iterations = 500, .body_radius = 0.005});
   const Obstacles obstacles({half_space_at({0.0, 0.0, 0.2}, -Vector3d::UnitZ())});
-  TipTarget beyond;
-  beyond.X_BG.translation() = Vector3d(0.0, 0.0, 0.3);
-  CHECK(solver.solve(beyond, tube_start(), obstacles).status == ObstacleStatus::TargetInObstacle);
+  TipTarget behind_wall;
+  behind_wall.X_BG.translation() = Vector3d(0.0, 0.0, 0.3);
+  CHECK(solver.solve(behind_wall, tube_start(), obstacles).status ==
+        ObstacleStatus::TargetInObstacle);
 
-  // A sphere round the base with the target outside: a shell of spheres that no body passes.
+  // A sphere around the base with the target outside: a shell of spheres that no body passes.
   std::vector<Obstacle> shell;
   for (int i = 0; i < 600; ++i) {
     const double z = 1.0 - 2.0 * (i + 0.5) / 600.0, a = i * pi * (3.0 - std::sqrt(5.0));
@@ -320,10 +321,10 @@ TEST_CASE("obstacle solver: a target behind a closed wall is not reached, within
     shell.push_back(sphere_at(0.2 * Vector3d(rho * std::cos(a), rho * std::sin(a), z), 0.02));
   }
   const Obstacles closed(shell);
-  const ObstacleResult result = solver.solve(beyond, tube_start(), closed);
+  const ObstacleResult result = solver.solve(behind_wall, tube_start(), closed);
   CHECK((result.status == ObstacleStatus::NotReached ||
          result.status == ObstacleStatus::ReachedButColliding));
-  check_honest(solver, result, beyond, closed);
+  check_honest(solver, result, behind_wall, closed);
 }
 
 TEST_CASE("obstacle solver: the solution depends on the arguments only and a start is kept to",
@@ -360,7 +361,7 @@ TEST_CASE("obstacle solver: the solution depends on the arguments only and a sta
   }
 }
 
-TEST_CASE("avoiding reach: FABRIKx with corrected sections goes round a sphere", "[avoidance]") {
+TEST_CASE("avoiding reach: FABRIKx with corrected sections goes around a sphere", "[avoidance]") {
   const ContinuumRobot robot = tube_robot();
   const Obstacles obstacles({sphere_at({0.02, 0.0, 0.12}, 0.02)});
   TipTarget target;

@@ -353,10 +353,10 @@ TEST_CASE("contact planner: a free path is a solution without contacts, unless c
   CHECK(std::isinf(free.solutions[0].min_clearance));
   CHECK(free.deepest.empty());
   CHECK(planner.plan(empty, disc, {}, {0.1, 0.4}).solutions[0].steps.size() == 1);
-  ContactPlanner leaning({.min_contacts = 1});
-  for (const ContactSolution& solution : leaning.plan(empty, disc, {}, {0.1, 0.4}).solutions)
+  ContactPlanner braced({.min_contacts = 1});
+  for (const ContactSolution& solution : braced.plan(empty, disc, {}, {0.1, 0.4}).solutions)
     CHECK(solution.steps.size() == 2);
-  CHECK(leaning.plan(empty, {}, {}, {0.1, 0.4}).status == ContactPlannerStatus::NoSolution);
+  CHECK(braced.plan(empty, {}, {}, {0.1, 0.4}).status == ContactPlannerStatus::NoSolution);
 }
 
 TEST_CASE("contact planner: targets and contacts straight ahead and behind", "[planning]") {
@@ -416,8 +416,7 @@ TEST_CASE("contact planner: both solutions of a mirror scene are there, in a fix
   CHECK(solutions[0].steps[0].contact < solutions[1].steps[0].contact);
 }
 
-TEST_CASE("contact planner: sections of their own are free of the rule between them",
-          "[planning]") {
+TEST_CASE("contact planner: separate sections are free of the rule between them", "[planning]") {
   const auto seed = GENERATE(range(0u, 30u));
   CAPTURE(seed);
   const Problem problem = random_problem(seed);

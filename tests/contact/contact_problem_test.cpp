@@ -91,7 +91,7 @@ TEST_CASE("contact problem: what is refused, and how it is said", "[planning]") 
   box.X_BO.translation() = Vector3d(0.2, 0.0, kGuide + 0.3);
   CHECK(refusal({box}, {0.0, 0.0, kGuide + 0.5}) == "accepted");
   CHECK_THAT(refusal({box}, {0.0, 0.02, kGuide + 0.5}),
-             Catch::Contains("target: lies 0.02 m beside the plane in which the arm moves"));
+             Catch::Contains("target: lies 0.02 m off the plane in which the arm moves"));
   CHECK_THAT(refusal({box}, {1.2, 0.0, kGuide + 1.6}),
              Catch::Contains("target: is 2 m from the guide's end: the arm reaches 1.5 m"));
   CHECK_THAT(refusal({box}, {0.2, 0.0, kGuide + 0.3}),

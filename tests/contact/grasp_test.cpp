@@ -90,7 +90,7 @@ TEST_CASE("grasp: the worked case of a disc", "[planning]") {
             .solutions.size() == 1);
 }
 
-TEST_CASE("grasp: a wrap of the largest angle has room, one beyond has not", "[planning]") {
+TEST_CASE("grasp: a wrap of the largest angle has room, a larger one has not", "[planning]") {
   const PlanarScene scene = post_scene();
   GraspPlanner planner(kOptions);
   for (const BodySide side : {BodySide::Positive, BodySide::Negative}) {
@@ -179,7 +179,7 @@ TEST_CASE("grasp: reaches the object through contacts", "[planning]") {
   }
 }
 
-TEST_CASE("grasp: goes round a polygon from corner to corner", "[planning]") {
+TEST_CASE("grasp: goes around a polygon from corner to corner", "[planning]") {
   for (const bool reversed : {false, true}) {
     PlanarScene scene;
     Polygon box = box_polygon(0.08, 0.18, 0.25, 0.35);

@@ -184,8 +184,8 @@ TEST_CASE("planar arc: the tangent circle is at the disc's radius on the side as
   // Between the two the circle enters the disc, outside it does not.
   const double between = *plus + random.uniform(0.01, 0.99) * (*minus - *plus);
   CHECK(PlanarArc{start, between, 2.0 * pi / std::abs(between)}.distance(center) < c);
-  for (const double beyond : {*plus - 0.1, *minus + 0.1})
-    CHECK(PlanarArc{start, beyond, 2.0 * pi / std::abs(beyond)}.distance(center) > c);
+  for (const double past : {*plus - 0.1, *minus + 0.1})
+    CHECK(PlanarArc{start, past, 2.0 * pi / std::abs(past)}.distance(center) > c);
 }
 
 TEST_CASE("planar arc: the tangency of the worked value", "[planning]") {
@@ -220,7 +220,7 @@ TEST_CASE("planar arc: the distance to a segment is that of dense sampling", "[p
   CHECK(*result.first_crossing >= first - 2.0 * arc.length / kSamples);
 }
 
-TEST_CASE("planar arc: a sphere beside the bending plane acts as a smaller disc", "[planning]") {
+TEST_CASE("planar arc: a sphere off the bending plane acts as a smaller disc", "[planning]") {
   Random random(5);
   for (int i = 0; i < 100; ++i) {
     const PlanarArc arc = random_arc(random);

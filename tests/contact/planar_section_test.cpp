@@ -93,7 +93,7 @@ TEST_CASE("planar section: what the body would touch is an obstacle", "[planning
   CHECK(overlaps > 300);
 }
 
-TEST_CASE("planar section: solids that stand across the plane keep their shape", "[planning]") {
+TEST_CASE("planar section: solids that lie across the plane keep their shape", "[planning]") {
   constexpr double kTolerance = 1e-9;
   for (unsigned seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
@@ -153,7 +153,7 @@ TEST_CASE("planar section: a mesh is its outer loops, whichever way it is turned
   CHECK(two.solid == std::vector<int>{0, 0});
 }
 
-TEST_CASE("planar section: half-spaces, and what is beside the plane", "[planning]") {
+TEST_CASE("planar section: half-spaces, and what is off the plane", "[planning]") {
   Solid wall{.name = "geom wall", .kind = Solid::Kind::HalfSpace};
   wall.X_BO.linear() =
       AngleAxisd(-0.5 * std::numbers::pi, Vector3d::UnitY()).toRotationMatrix();  // x <= 0.3

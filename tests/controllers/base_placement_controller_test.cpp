@@ -123,7 +123,7 @@ std::string refusal(const std::string& name, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("carry: the platform stays where the arm reaches from", "[control]") {
+TEST_CASE("carry: the platform does not move where the arm reaches from", "[control]") {
   Drive drive;
   drive.place_target(0.5, 0.1, 0.5);
   const TestReport report = drive.run(3.0);
@@ -133,7 +133,8 @@ TEST_CASE("carry: the platform stays where the arm reaches from", "[control]") {
   CHECK(drive.measurement_.base.x == 0.0);
 }
 
-TEST_CASE("carry: a far target is come to, at rest there and then the error is told", "[control]") {
+TEST_CASE("carry: a far target is come to, at rest there and then the error is reported",
+          "[control]") {
   Drive drive;
   drive.place_target(2.0, -1.0, 0.5);
   TestReport report = drive.run(5.0);
@@ -196,7 +197,7 @@ TEST_CASE("carry: the platform never touches what it is to keep out of", "[contr
   CHECK(report.status == ControllerStatus::Finished);
 }
 
-TEST_CASE("carry: among obstacles the platform goes round a wall and stands where the arm is free",
+TEST_CASE("carry: among obstacles the platform goes around a wall and stops where the arm is free",
           "[control]") {
   // A wall 0.8 m off that ends at y = 0.4, and a post behind it. Platform and straight arm,
   // sampled.
@@ -235,7 +236,7 @@ TEST_CASE("carry: among obstacles the platform goes round a wall and stands wher
   }
 }
 
-TEST_CASE("carry: among obstacles a target in a closed box is told, and nothing is allocated",
+TEST_CASE("carry: among obstacles a target in a closed box is reported, and nothing is allocated",
           "[control]") {
   std::vector<Obstacle> walls;
   for (int axis = 0; axis < 3; ++axis) {

@@ -158,7 +158,7 @@ TEST_CASE("coil: a post that is not there is not held, and that is said", "[cont
   CHECK(run.report.status == ControllerStatus::NoProgress);
 }
 
-TEST_CASE("coil: a force that is lost is told", "[controllers]") {
+TEST_CASE("coil: a force that is lost is reported", "[controllers]") {
   const ContinuumRobot robot = long_arm();
   const Post post = post_at(0.047);
   CoilController controller = make(robot, &post, quick());
@@ -197,7 +197,8 @@ TEST_CASE("coil: holding, the tip's goal moves by `press`", "[controllers]") {
 }
 
 TEST_CASE(
-    "coil: a post that comes along is pulled back by `withdraw`, one that stays behind is told",
+    "coil: a post that comes along is pulled back by `withdraw`, one that remains behind is "
+    "reported",
     "[controllers]") {
   constexpr double kBackwards = 0.12;  // [m]
   constexpr double kDrawn = 0.03;      // by which the base moves, drawing tight [m]
@@ -265,7 +266,7 @@ TEST_CASE("coil: what cannot be coiled around is refused with the reason", "[con
   refused(robot, post_at(0.047, 0.03, 0.4, -0.2), {}, "post = pole");   // behind the base
   refused(robot, post_at(0.047, 0.03, 1.55), {}, "post = pole");        // along the feed axis
   refused(robot, post_at(0.15), {}, "passes the feed axis at 150 mm");  // too far aside
-  refused(robot, post_at(0.0, 0.03, 0.4, 0.62), {}, "20 mm beyond the straight arm's tip");
+  refused(robot, post_at(0.0, 0.03, 0.4, 0.62), {}, "20 mm past the straight arm's tip");
   Post short_post = good;
   short_post.half_length = 0.045;
   refused(robot, short_post, {}, "the winding leaves it");

@@ -171,7 +171,7 @@ TEST_CASE("wrap: without feedback it misses by what it otherwise finds", "[contr
   CHECK(run.report.tip_error < 0.05);
 }
 
-TEST_CASE("wrap: the correction pauses where the tip rests, and goes on when it is moved away",
+TEST_CASE("wrap: the correction pauses where the tip rests, and resumes when it is moved away",
           "[controllers]") {
   constexpr int kThird = 4, kMore = 1500;
   const ElasticCase elastic = elastic_cases()[kThird];

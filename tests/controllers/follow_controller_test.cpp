@@ -112,7 +112,7 @@ TEST_CASE("follow: where a section would bend too fast the whole motion slows do
         std::max(fastest_bend, largest_change(robot, run.command.q, last, 0.05) / kTimestep);
     if (run.report.progress > 0.1 && run.report.progress < 0.95)
       slowest = std::min(slowest, run.command.feed_rate);
-    // Slowed down, not clipped: the tip stays on the path.
+    // Slowed down, not clipped: the tip remains on the path.
     REQUIRE((arm.measurement.X_BE.translation() - run.report.target).norm() < kTipTolerance);
     last = run.command.q;
   }
@@ -148,7 +148,7 @@ TEST_CASE("follow: a blocked tip stops the feed for good", "[controllers]") {
   CHECK(run.command.base.feed == stopped);
 }
 
-TEST_CASE("follow: the feed waits for an arm that sags, which is no jam, but not for ever",
+TEST_CASE("follow: the feed waits for an arm that sags, which is no jam, but not indefinitely",
           "[controllers]") {
   const ContinuumRobot robot = fed_robot();
   const bool rises = GENERATE(true, false);
@@ -184,7 +184,7 @@ TEST_CASE("follow: the feed waits for an arm that sags, which is no jam, but not
   }
 }
 
-TEST_CASE("follow: from a jam the arm is drawn back and tries beside it, three times",
+TEST_CASE("follow: from a jam the arm is drawn back and tries next to it, three times",
           "[controllers]") {
   const ContinuumRobot robot = fed_robot();
   FollowController controller =
@@ -303,7 +303,7 @@ TEST_CASE("follow: every path that the arm cannot follow is refused with the rea
       {"turns back", with("0 0 0  0 0 0.5  0 0 0.1", "0.1"),
        "waypoints: path: waypoint 2: the path turns back on itself here, must turn by less than "
        "pi"},
-      {"beside the feed axis", with("0.01 0 0  0 0 0.5", "0.1"),
+      {"off the feed axis", with("0.01 0 0  0 0 0.5", "0.1"),
        "waypoints: point 1 must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame"},
       {"behind the base", with("0 0 -0.1  0 0 0.5", "0.1"),
        "waypoints: point 1 must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame"},

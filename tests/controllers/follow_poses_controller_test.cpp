@@ -113,15 +113,15 @@ TEST_CASE("follow poses: tables that are no path of the robot are refused with r
        "poses: row 3, column theta_2 = 0.1x: must be a finite number, at most 1e6"},
       {"empty", header + start + "1,,0,0,0,0,0,0\n",
        "poses: row 3, column theta_1 = : must be a finite number, at most 1e6"},
-      {"a bend beyond its limit", header + start + "1,2.1,0,0,0,0,0,0\n",
+      {"a bend above its limit", header + start + "1,2.1,0,0,0,0,0,0\n",
        "poses: row 3, column theta_1 = 2.1: must be in [0, 2]"},
-      {"a bend beyond the limit at its length", header + start + "1,0,0,0,1.1,0,0.025,0\n",
+      {"a bend above the limit at its length", header + start + "1,0,0,0,1.1,0,0.025,0\n",
        "poses: row 3, column theta_2 = 1.1: must be in [0, 1]"},
       {"a negative bend", header + start + "1,-0.1,0,0,0,0,0,0\n",
        "poses: row 3, column theta_1 = -0.1: must be in [0, 2]"},
-      {"a length beyond its limit", header + start + "1,0,0,0,0,0,0.06,0\n",
+      {"a length above its limit", header + start + "1,0,0,0,0,0,0.06,0\n",
        "poses: row 3, column s_2 = 0.06: must be in [0, 0.05]"},
-      {"a feed beyond its limit", header + start + "1,0,0,0,0,0,0,0.2\n",
+      {"a feed above its limit", header + start + "1,0,0,0,0,0,0,0.2\n",
        "poses: row 3, column h = 0.2: must be in [0, 0.1]"},
       {"no start", header + "1,0,0,0,0,0,0,0\n2,0,0,0,0,0,0,0\n",
        "poses: row 2, column waypoint = 1: must be 0: the start"},
@@ -293,7 +293,7 @@ TEST_CASE("follow poses: the waypoint error is the tip error at the end of the h
   for (int i = 0; i < 300; ++i) {
     run.update(arm.measurement);
     run.advance();
-    arm.pass_time();  // the arm stays where it is
+    arm.pass_time();  // the arm does not move
     const double changed = run.report["waypoint_error"];
     if (arm.measurement.time < begins + 0.2 - kTimeTolerance) CHECK(changed == 0.0);
     if (changed != before) {

@@ -330,7 +330,7 @@ TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
 }
 
 TEST_CASE(
-    "gait controller: after its last hold it lets go of the pole, head first, and stays straight",
+    "gait controller: after its last hold it lets go of the pole, head first, and remains straight",
     "[controllers]") {
   constexpr double kRelease = 3.0;  // [s]
   PointSnake snake(make({{"gait", "helix"},
@@ -396,14 +396,14 @@ TEST_CASE("gait controller: a snake that falls from its pole, or does not climb,
     snake.place.z() = 0.0;
     snake.run(5.0);
   }
-  SECTION("it stays where it is") { snake.run(11.0); }
+  SECTION("it does not move") { snake.run(11.0); }
   CHECK(snake.report.status == ControllerStatus::NoProgress);
 }
 
 namespace {
 
 /// A snake without physics that slides along its own direction and turns as its yaw joints bend on
-/// average; or that stays where it is.
+/// average; or that does not move.
 class SlidingSnake : public PointSnake {
  public:
   explicit SlidingSnake(GaitController controller, bool moves = true)
@@ -449,7 +449,7 @@ double distance(const Eigen::Vector3d& p, const std::vector<Eigen::Vector2d>& li
 
 }  // namespace
 
-TEST_CASE("gait controller: along a path, from beside it, to its end", "[controllers]") {
+TEST_CASE("gait controller: along a path, from off the path, to its end", "[controllers]") {
   const double aside = GENERATE(-0.25, 0.0, 0.25);
   CAPTURE(aside);
   SlidingSnake snake(

@@ -65,7 +65,7 @@ struct Setup {
   KinematicMobile run;
 };
 
-/// Returns the side of the tool on which the arm stands.
+/// Returns the side of the tool on which the arm is.
 double side(const Eigen::VectorXd& x, const Eigen::Isometry3d& X_WG) {
   const Vector3d axis = X_WG.linear().col(0);
   return axis.x() * std::cos(x[2] + x[3]) + axis.y() * std::sin(x[2] + x[3]);
@@ -209,7 +209,7 @@ TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s", "[mobile]") {
   }
 }
 
-TEST_CASE("the platform stands still when the arm reaches from where it stands", "[mobile]") {
+TEST_CASE("the platform does not move when the arm reaches from where it is", "[mobile]") {
   Setup setup;
   setup.aim(tool_target({0.55, 0.1, 0.3}, 0.0, -0.3, 0.2));
   REQUIRE(setup.run.run_to_target(kStallTimeout));
@@ -288,7 +288,7 @@ TEST_CASE("among tables and posts targets are reached without coming near them",
   CHECK(blind_least < 0.0);
 }
 
-TEST_CASE("a post in the platform's way is gone round while the target moves on", "[mobile]") {
+TEST_CASE("a post in the platform's way is avoided while the target moves on", "[mobile]") {
   constexpr double kSpeed = 0.2, kLength = 4.0;  // [m/s], [m]
   for (const double x : {0.25, 0.05, 0.62}) {
     const Obstacles obstacles({capsule_between({x, 0.3, 0.0}, {x, 0.3, 1.0}, 0.05)});
@@ -315,7 +315,7 @@ TEST_CASE("a post in the platform's way is gone round while the target moves on"
   }
 }
 
-TEST_CASE("the robot backs away from a post that comes nearer, and goes on when it is gone",
+TEST_CASE("the robot backs away from a post that comes nearer, and resumes when it is gone",
           "[mobile]") {
   constexpr double kSpeed = 0.2, kFar = 2.0;  // [m/s], [m]
   for (const double direction : {0.3, 1.7, 3.0, 4.4}) {
@@ -387,8 +387,7 @@ TEST_CASE("what cannot be reached is named, and the robot holds", "[mobile]") {
   }
 }
 
-TEST_CASE("a target that stands in obstacles is refused, and reached when they are gone",
-          "[mobile]") {
+TEST_CASE("a target that is in obstacles is refused, and reached when they are gone", "[mobile]") {
   std::vector<Obstacle> wall = {sphere_at({0.9, 0.0, 0.3}, 0.3)};
   const Obstacles obstacles(wall);
   Setup setup(Texts{{"avoidance", "true"}}, &obstacles);

@@ -65,7 +65,7 @@ TEST_CASE("progress watch: slow motion towards the goal is progress, in any numb
 TEST_CASE("progress watch: turning is progress for a whole turn, then the body must move",
           "[controllers]") {
   Watched watched;
-  // Away from the goal and round: the angle falls by less than pi.
+  // Away from the goal and around: the angle falls by less than pi.
   for (double angle = 3.1; angle > 0.1; angle -= 0.01) CHECK(watched.step(-0.001, angle, 1));
   bool progress = true;
   for (int i = 0; i < 20 * kMax; ++i)

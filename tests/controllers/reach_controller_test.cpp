@@ -44,7 +44,7 @@ Eigen::Isometry3d reachable(Random& random, const ContinuumRobot& robot) {
 
 }  // namespace
 
-TEST_CASE("reach: an arm that does what it is told reaches the target", "[controllers]") {
+TEST_CASE("reach: an arm that tracks its command reaches the target", "[controllers]") {
   const auto seed = GENERATE(range(0u, 10u));
   CAPTURE(seed);
   Random random(seed);
@@ -78,7 +78,7 @@ TEST_CASE("reach: with task = direction the tip points along the target's z axis
   CHECK(run.report.angle_error < 1e-3);
 }
 
-TEST_CASE("reach: a target that cannot be reached is told, and the nearest pose is held",
+TEST_CASE("reach: a target that cannot be reached is reported, and the nearest pose is held",
           "[controllers]") {
   const ContinuumRobot robot = plain_robot();
   ReachController controller = make(robot);

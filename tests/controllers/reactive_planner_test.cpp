@@ -99,7 +99,7 @@ struct Scene {
   [[nodiscard]] double clearance() const {
     return sampled_clearance(robot, arm.measurement.q, obstacles);
   }
-  void place_ball(const Vector3d& p) {
+  void place_sphere(const Vector3d& p) {
     Isometry3d X = Isometry3d::Identity();
     X.translation() = p;
     obstacles.set_pose(0, X);
@@ -176,7 +176,7 @@ TEST_CASE("avoidance: the same targets without it lead the arm through obstacles
   CHECK(least < -0.005);
 }
 
-TEST_CASE("avoidance: the arm backs away from a sphere that comes, and its tip stays",
+TEST_CASE("avoidance: the arm backs away from a sphere that comes, and its tip does not move",
           "[controllers]") {
   Scene scene(clutter());
   const Vector3d target(0.05, -0.03, 0.33);
@@ -186,12 +186,12 @@ TEST_CASE("avoidance: the arm backs away from a sphere that comes, and its tip s
   std::vector<SectionState> states(scene.robot.straight().begin(), scene.robot.straight().end());
   from_coordinates(scene.robot, before, states);
   const Vector3d middle = backbone_pose(scene.robot, states, {}, 1, 0.5).translation();
-  // 0.1 m/s towards the middle of the arm, until it stands in where the arm was.
+  // 0.1 m/s towards the middle of the arm, until it is where the arm was.
   const Vector3d from = middle + Vector3d(0.0, 0.12, 0.0), to = middle + Vector3d(0.0, 0.025, 0.0);
   double least = std::numeric_limits<double>::infinity(), largest_error = 0.0;
   for (int i = 0; i < 800; ++i) {
     const double share = std::min(1.0, 0.1 * kTimestep * i / (to - from).norm());
-    scene.place_ball(from + share * (to - from));
+    scene.place_sphere(from + share * (to - from));
     scene.run.step(scene.arm);
     least = std::min(least, scene.clearance());
     if (i > 50) largest_error = std::max(largest_error, scene.run.report.tip_error);
@@ -203,7 +203,7 @@ TEST_CASE("avoidance: the arm backs away from a sphere that comes, and its tip s
   CHECK(scene.run.report.tip_error < kReachTolerance);
 }
 
-TEST_CASE("avoidance: a target inside an obstacle is told, and the tip stops before it",
+TEST_CASE("avoidance: a target inside an obstacle is reported, and the tip stops before it",
           "[controllers]") {
   Scene scene({sphere_at({0.1, 0.0, 0.3}, 0.05)}, 0);
   scene.arm.move_target({0.08, 0.0, 0.3});
@@ -232,11 +232,11 @@ TEST_CASE("avoidance: the memory is everything that it knows, and a step allocat
   other.arm.move_target({0.0, 0.1, 0.33});
   for (int i = 0; i < 60; ++i) other.run.step(other.arm);  // another past
   one.arm.move_target({-0.03, -0.08, 0.33});
-  one.place_ball({0.1, 0.15, 0.2});
+  one.place_sphere({0.1, 0.15, 0.2});
   for (int i = 0; i < 40; ++i) one.run.step(one.arm);
   other.run.memory = one.run.memory;
   for (int i = 0; i < 200; ++i) {
-    one.place_ball({0.1 - 0.0002 * i, 0.15, 0.2});
+    one.place_sphere({0.1 - 0.0002 * i, 0.15, 0.2});
     if (i == 50) one.arm.move_target({0.0, 0.1, 0.33});
     AllocationCounter counter;
     one.run.update(one.arm.measurement);

@@ -179,7 +179,7 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
 }
 
 /// Makes a controller of some robot that suits it. Returns false for another kind of robot, which
-/// has a test of its own.
+/// has a separate test.
 bool make(const ControllerKind& kind, const Settings& settings, TestScene& scene) {
   const bool is_elastic = kind.name == "tendril.contact_plan";
   const std::size_t sections = is_elastic ? 3 : kind.name == "tendril.coil" ? 6 : 2;

@@ -89,7 +89,7 @@ class PerfectSnake {
     controller_.reset(memory_);
     measurement.timestep = kTimestep;
     measurement.has_target = true;
-    X_WB.translation() = Vector3d(0.3, -0.2, 0.5);  // the base stands anywhere
+    X_WB.translation() = Vector3d(0.3, -0.2, 0.5);  // the base is anywhere
     X_WB.linear() = AngleAxisd(0.4, Vector3d::UnitZ()).toRotationMatrix();
     place();
   }
@@ -220,7 +220,7 @@ TEST_CASE("snake path: what is refused names the setting, the point or the modul
 }
 
 TEST_CASE(
-    "snake path: a joint limit that the path exceeds is told with module, joint and curvature",
+    "snake path: a joint limit that the path exceeds is reported with module, joint and curvature",
     "[controllers]") {
   const Settings settings(SnakePathController::settings(),
                           {{"waypoints", "1 0 0 1.3 0 0 1.3 0.6 0"}, {"corner_radius", "0.2"}});
@@ -387,8 +387,9 @@ TEST_CASE(
   CHECK((snake.head() - target(7.0)).norm() < kTrailSpacing);
 }
 
-TEST_CASE("snake path: targets that the path cannot go on to have a status, and a better one helps",
-          "[controllers]") {
+TEST_CASE(
+    "snake path: targets that the path cannot continue to have a status, and a better one helps",
+    "[controllers]") {
   PerfectSnake snake(make({{"target", "t"}, {"speed", "0.1"}, {"start_delay", "0"}}));
   snake.aim({1.2, 0.0, 0.0});
   snake.run(1.0);
@@ -398,7 +399,7 @@ TEST_CASE("snake path: targets that the path cannot go on to have a status, and 
     snake.run(6.0);
     CHECK(snake.report.status == ControllerStatus::TargetBehind);
   }
-  SECTION("beside the head: too tight") {
+  SECTION("next to the head: too tight") {
     snake.aim({1.21, 0.12, 0.0});  // within the circle of the sharpest turn
     snake.run(6.0);
     CHECK(snake.report.status == ControllerStatus::PathTooTight);
@@ -472,7 +473,7 @@ TEST_CASE("snake path: on the way back the body takes the poses of the way there
   CHECK(snake.slowest_feed > -0.1 * 1.001);
 }
 
-TEST_CASE("snake path: behind the waypoints the trail of the target goes on", "[controllers]") {
+TEST_CASE("snake path: behind the waypoints the trail of the target continues", "[controllers]") {
   PerfectSnake snake(make({{"waypoints",
                             "0.5 0 0 0.6 0 0 0.7 0.005 0 0.8 0.02 0 0.9 0.045 0 "
                             "1.0 0.08 0 1.1 0.125 0 1.2 0.18 0"},
@@ -540,7 +541,7 @@ TEST_CASE("snake path: the feed stops for good when a joint is far off the path"
   CHECK(snake.report["speed"] == Approx(0.0).margin(1e-9));
 }
 
-TEST_CASE("snake path: its distance from the path is told in terms of what is allowed",
+TEST_CASE("snake path: its distance from the path is reported in terms of what is allowed",
           "[controllers]") {
   PerfectSnake snake(make({{"waypoints", bow_waypoints()}, {"path_tolerance", "0.005"}}));
   snake.run(0.9);

@@ -102,7 +102,7 @@ TEST_CASE("tendons: tensions feed the bends' errors back, lengths do so themselv
   CHECK(moment > kBody * m.desired[0] - m.load[0] + 0.5 * kBody * 0.01);  // it is driven back
 }
 
-TEST_CASE("tendons: no tension is asked for beyond the limit", "[controllers]") {
+TEST_CASE("tendons: no tension is asked for above the limit", "[controllers]") {
   const bool takes_length = GENERATE(true, false);
   TendonDrive tendons = drive(takes_length);
   TendonDrive::Motion m = motion();
@@ -170,10 +170,10 @@ TEST_CASE("chambers: pressures hold bends and length against body and load", "[c
   m.load << 0.01, 0.02, -0.5;
   std::array<double, 3> commands{};
   drive.commands(m, std::vector<TendonDrive::Length>(3), commands);
-  const Eigen::Vector3d wanted(0.1 * kBody + 0.2 * kBodyDamping - 0.01,
-                               -0.05 * kBody + 0.1 * kBodyDamping - 0.02,
-                               0.009 * kAxial - 0.01 * kAxialDamping + 0.5);  // rest at -5 mm
-  CHECK((forces(commands) - wanted).cwiseAbs().maxCoeff() < 1e-4 * wanted.norm());
+  const Eigen::Vector3d expected(0.1 * kBody + 0.2 * kBodyDamping - 0.01,
+                                 -0.05 * kBody + 0.1 * kBodyDamping - 0.02,
+                                 0.009 * kAxial - 0.01 * kAxialDamping + 0.5);  // rest at -5 mm
+  CHECK((forces(commands) - expected).cwiseAbs().maxCoeff() < 1e-4 * expected.norm());
   for (const double pressure : commands) CHECK((pressure >= 0.0 && pressure <= kPressure));
 }
 

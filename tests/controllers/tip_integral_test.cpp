@@ -125,9 +125,10 @@ TEST_CASE("tip integral: long errors are shortened, fast corrections slowed down
   const Vector3d direction = random.unit_vector();
 
   SECTION("error limit") {
-    Integral at_limit(robot, {}), beyond(robot, {});
+    Integral at_limit(robot, {}), past_limit(robot, {});
     const VectorXd q = at_limit.step(measurement, position_error(0.03 * direction));
-    CHECK((beyond.step(measurement, position_error(5.0 * direction)) - q).norm() < kSolveTolerance);
+    CHECK((past_limit.step(measurement, position_error(5.0 * direction)) - q).norm() <
+          kSolveTolerance);
   }
   SECTION("rate limit") {
     Integral free(robot, {.gain = 1.0, .rate_limit = 1e9});

@@ -25,7 +25,7 @@ Eigen::VectorXd random_configuration(Random& random, const MobileRobot& robot) {
 
 }  // namespace
 
-TEST_CASE("a motion from rest goes straight, meets its goal exactly and stays there",
+TEST_CASE("a motion from rest goes straight, meets its goal exactly and remains there",
           "[controllers]") {
   const MobileRobot robot(youbot());
   TrajectoryGenerator motion(robot, {}, 1.0, kTimestep);

@@ -134,19 +134,19 @@ BinaryModel small_model() {
 void edit(BinaryModel& model, std::string_view input) {
   struct Change {
     std::uint8_t array, kind;
-    std::uint16_t place;
+    std::uint16_t offset;
     std::int32_t value;
   };
   for (Change change; input.size() >= sizeof change; input.remove_prefix(sizeof change)) {
     std::memcpy(&change, input.data(), sizeof change);
     const auto& array = model.arrays[change.array % model.arrays.size()];
-    std::byte* const place =
-        &model.bytes[array.begin + change.place % (array.size / array.element) * array.element];
+    std::byte* const element =
+        &model.bytes[array.begin + change.offset % (array.size / array.element) * array.element];
     const double number = change.kind % 2 == 0 ? change.value : 1.0 / change.value;
     if (array.element == sizeof number)
-      std::memcpy(place, &number, sizeof number);
+      std::memcpy(element, &number, sizeof number);
     else
-      std::memcpy(place, &change.value, array.element);
+      std::memcpy(element, &change.value, array.element);
   }
 }
 

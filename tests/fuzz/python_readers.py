@@ -42,7 +42,7 @@ HEAD = 24  # bytes of the numbers in the shared memory
 Read = Callable[[Path, bytes], object]
 
 
-# --- targets: each gets a folder of its own and an input ------------------------------------------------------------
+# --- targets: each gets a separate folder and an input ---------------------------------------------------------------
 
 PLAN = {
     "name": "a",
@@ -145,7 +145,7 @@ def read_recording(file: Path) -> None:
 
 
 def texts(folder: Path, data: bytes) -> None:
-    """The texts of a recording, a line each: name and text."""
+    """The texts of a recording, one per line: name and text."""
     import h5py
     import numpy as np
 

@@ -281,10 +281,10 @@ class EditedRecording {
 void read_edited_recording(std::string_view input) {
   static const herr_t quiet = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   static_cast<void>(quiet);
-  constexpr int kMostEdits = 8;
+  constexpr int kMaxEdits = 8;
   EditedRecording recording;
   Bytes bytes(input);
-  for (int i = 0; i < kMostEdits && !bytes.empty(); ++i) recording.edit(bytes);
+  for (int i = 0; i < kMaxEdits && !bytes.empty(); ++i) recording.edit(bytes);
   read_recording(recording.bytes());
 }
 

@@ -1,4 +1,4 @@
-// Tables, meshes and plans of contacts: small readers, a program of their own is faster.
+// Tables, meshes and plans of contacts: small readers, a separate program is faster.
 
 #include <array>
 #include <cmath>

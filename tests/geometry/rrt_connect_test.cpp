@@ -89,7 +89,7 @@ struct Search {
 
 }  // namespace
 
-TEST_CASE("rrt connect: a path round a wall is free, and shortened", "[geometry]") {
+TEST_CASE("rrt connect: a path around a wall is free, and shortened", "[geometry]") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     Plane plane = wall(seed);
@@ -200,7 +200,7 @@ TEST_CASE("rrt connect: its memory is what the layout says, and nothing is alloc
   CHECK(valid);
 }
 
-TEST_CASE("rrt connect: whatever its memory holds, every call ends and stays inside it",
+TEST_CASE("rrt connect: whatever its memory holds, every call ends and remains inside it",
           "[geometry]") {
   constexpr int kChecks = 20, kMaxCalls = 2000;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {

@@ -44,7 +44,7 @@ TEST_CASE("any solver: names are unique and every one makes a solver of the robo
   }
 }
 
-TEST_CASE("any solver: the default is first, recommended solvers stand before published ones",
+TEST_CASE("any solver: the default is first, recommended solvers come before published ones",
           "[ik]") {
   const std::span<const SolverInfo> infos = solver_infos();
   CHECK(infos.front().name == std::string("auto"));

@@ -110,12 +110,12 @@ TEST_CASE("auto: the solution is within the jump limit of the start, or says tha
                        .task = k % 2 == 0 ? TipTask::Position : TipTask::PositionAndDirection};
       target.X_BG.translation() += kMove * random.unit_vector();
       const IkResult result = solver.solve(target, start);
-      bool beyond = false;
+      bool exceeds = false;
       for (std::size_t i = 0; i < start.size(); ++i) {
-        beyond = beyond || bend_change(result.states[i], start[i]) > kLimit ||
-                 std::abs(result.states[i].extension - start[i].extension) > length_limit;
+        exceeds = exceeds || bend_change(result.states[i], start[i]) > kLimit ||
+                  std::abs(result.states[i].extension - start[i].extension) > length_limit;
       }
-      CHECK(result.jumped == beyond);
+      CHECK(result.jumped == exceeds);
       near += result.converged() && !result.jumped;
       jumped += result.jumped;
     }
@@ -190,7 +190,7 @@ TEST_CASE("auto: a target out of reach gets the closest pose in position", "[ik]
   }
 }
 
-TEST_CASE("auto: beyond reach by a million the arm points there", "[ik]") {
+TEST_CASE("auto: out of reach by a million the arm points there", "[ik]") {
   const ContinuumRobot robot = plain_robot();
   AutoSolver solver(robot);
   const Vector3d way = Vector3d(1.0, 0.5, 2.0).normalized();

@@ -255,7 +255,7 @@ TEST_CASE("fabrikx: scale scales it", "[ik]") {
     CHECK(first.states[i].theta == Approx(second.states[i].theta).margin(1e-9));
 }
 
-TEST_CASE("fabrikx: feed shifts the target, the solution stays", "[ik]") {
+TEST_CASE("fabrikx: feed shifts the target, the solution is unchanged", "[ik]") {
   const ContinuumRobot robot = plain_robot();
   TipTarget target;
   target.X_BG.translation() = Vector3d(0.05, 0.02, 0.25);
@@ -457,7 +457,7 @@ TEST_CASE("fabrikx: feeds the base as far as needed", "[ik]") {
       robot, {.section_solve = section_solve, .cap_forward_bend = true, .feed_base = true});
   FabrikxSolver given(robot, {.section_solve = section_solve, .cap_forward_bend = true});
 
-  SECTION("a target beyond the robot's length is reached") {
+  SECTION("a target farther than the robot's length is reached") {
     TipTarget target;
     target.X_BG.translation() = Vector3d(0.02, 0.03, 0.36);
     const IkResult result = solver.solve(target, robot.straight());
@@ -480,7 +480,7 @@ TEST_CASE("fabrikx: feeds the base as far as needed", "[ik]") {
       check_honest(solver, target, result);
     }
   }
-  SECTION("a base without feed stays where it is") {
+  SECTION("a base without feed does not move") {
     const ContinuumRobot resting({first, section, section});
     FabrikxSolver plain(resting), fed(resting, {.feed_base = true});
     Random random(4);

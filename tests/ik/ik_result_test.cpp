@@ -48,7 +48,7 @@ TEST_CASE("ik target: NaN and infinity are noticed", "[ik]") {
   CHECK_FALSE(is_finite(target));
 }
 
-TEST_CASE("ik status: every status has a name of its own", "[ik]") {
+TEST_CASE("ik status: every status has a separate name", "[ik]") {
   std::set<std::string> names;
   for (const IkStatus status : {IkStatus::Converged, IkStatus::MaxIterations, IkStatus::Stalled,
                                 IkStatus::InvalidTarget, IkStatus::InvalidStart})

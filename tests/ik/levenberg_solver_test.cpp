@@ -134,7 +134,7 @@ TEST_CASE("levenberg: a rotated world turns the solution", "[ik]") {
 }
 
 TEST_CASE("levenberg: a target out of reach gets the nearest pose", "[ik]") {
-  // Straight ahead beyond the arm's length: the straight arm is nearest.
+  // Straight ahead, farther than the arm's length: the straight arm is nearest.
   const ContinuumRobot robot({{.length = 0.1}, {.length = 0.1}});
   LevenbergSolver solver(robot, {.max_iterations = 500});
   TipTarget target;

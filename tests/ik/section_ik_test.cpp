@@ -119,7 +119,7 @@ TEST_CASE("section ik: Newton needs few passes next to the critical bend", "[ik]
   CHECK(slow.iterations > 50);
 }
 
-TEST_CASE("section ik: Newton started at the solution stays there", "[ik]") {
+TEST_CASE("section ik: Newton started at the solution remains there", "[ik]") {
   const SectionIkResult cold =
       solve_section_newton(trace_section(), kTraceRho, kTraceTarget.z(), kTight);
   const SectionIkResult warm =
@@ -379,7 +379,7 @@ TEST_CASE("section ik: a smaller feed than the exact one does not reach", "[ik]"
 
 TEST_CASE("section ik: Algorithm I with base shift reaches most targets and keeps the limits",
           "[ik]") {
-  // Measured with 5e4 targets each: 91.6, 99.98 and 100.00 %. The lost ones lie beyond the largest
+  // Measured with 5e4 targets each: 91.6, 99.98 and 100.00 %. The lost ones lie outside the largest
   // lateral offset of the shape.
   struct Row {
     const char* name;
@@ -415,7 +415,7 @@ TEST_CASE("section ik: the base step per pass is limited", "[ik]") {
   }
 }
 
-TEST_CASE("section ik: without need of a feed the base stays", "[ik]") {
+TEST_CASE("section ik: without need of a feed the base does not move", "[ik]") {
   const auto seed = GENERATE(range(0u, 50u));
   CAPTURE(seed);
   Random random(seed);

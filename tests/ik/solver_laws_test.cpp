@@ -147,7 +147,7 @@ bool same_bits(SectionStates a, SectionStates b) {
                     });
 }
 
-/// Copy of a result, kept beyond the solver's next call.
+/// Copy of a result, kept after the solver's next call.
 struct Answer {
   IkResult result;
   std::vector<SectionState> states;
@@ -368,7 +368,7 @@ TEST_CASE("every solver: solve takes nothing from the heap", "[ik]") {
 }
 
 TEST_CASE("every solver: a rotated world turns the solution", "[ik]") {
-  // Some methods have directions of their own that do not turn with the world.
+  // Some methods have inherent directions that do not turn with the world.
   struct Exception {
     const char* solver;
     const char* reason;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every header compiles alone: it includes what it uses, whatever stands before it.
+"""Every header compiles alone: it includes what it uses, whatever comes before it.
 
 usage: headers_test.py [--cache FILE] [--include FOLDER ...] --compiler COMPILER ... FOLDER ...
 
@@ -33,7 +33,7 @@ class Headers:
         self.read = {}
 
     def closure(self, name):
-        """Files of this project that a header stands for, and the names in <> that they include."""
+        """Files of this project that a header represents, and the names in <> that they include."""
         own, others, left = set(), set(), [name]
         while left:
             at = left.pop()

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The layers hold: a folder includes only those that the table below allows, no two folders include each other, and only
-# what stands above the plugin folder knows MuJoCo.
+# what is above the plugin folder knows MuJoCo.
 set -eu
 if [ "${1:-}" = --help ] || [ $# -ne 1 ]; then
   echo "usage: layers_test.sh SOURCE_ROOT"
@@ -9,8 +9,8 @@ fi
 cd "$1"
 wrong=0
 
-# Each folder with those that it may include; a name with /* allows all folders below, and before the colon stands for the
-# folders that have no row of their own (of each kind of robots). The folders of tendril/, controllers/
+# Each folder with those that it may include; a name with /* allows all folders below, and before the colon represents the
+# folders that have no separate row (of each kind of robots). The folders of tendril/, controllers/
 # and simulation/ include their own subfolders.
 allowed='
 tendril                : none
@@ -120,7 +120,7 @@ if grep -rn --include='*.hpp' '#include <fmt/' controllers; then
   wrong=1
 fi
 
-# link libraries: only what stands above the plugin folder may name MuJoCo
+# link libraries: only what is above the plugin folder may name MuJoCo
 if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt controllers/CMakeLists.txt; then
   echo "layers_test: tendril/ and controllers/ must not link MuJoCo"
   wrong=1

@@ -53,7 +53,7 @@ TEST_CASE("tangent links: small bends tend to the limit", "[kinematics]") {
   }
 }
 
-TEST_CASE("tangent links: stay finite and positive at and beyond 180 degrees", "[kinematics]") {
+TEST_CASE("tangent links: stay finite and positive at and above 180 degrees", "[kinematics]") {
   const auto seed = GENERATE(range(0u, 50u));
   CAPTURE(seed);
   Random random(seed);

@@ -62,7 +62,7 @@ double followed_length(const ContinuumRobot& robot, const std::vector<SectionSta
   for (int i = tendon.first_section; i <= tendon.section; ++i) {
     double from = 0.0;
     for (const double weight : robot.section(i).length_weights()) {
-      // The middle of a sub-section stands for all of it: it is an arc.
+      // The middle of a sub-section represents all of it: it is an arc.
       const double distance =
           tendon.distance_at((start + (from + weight / 2.0) * rest_length(robot.section(i))) / way);
       const auto point = [&](int k) {
@@ -93,7 +93,7 @@ std::vector<TendonRoute> random_tendons(Random& random, int sections, int count)
 
 }  // namespace
 
-TEST_CASE("tendon map: lengths are those of curves beside the backbone", "[kinematics][tendons]") {
+TEST_CASE("tendon map: lengths are those of curves along the backbone", "[kinematics][tendons]") {
   const auto seed = GENERATE(range(0u, 6u));
   CAPTURE(seed);
   Random random(seed);
@@ -257,7 +257,7 @@ struct Drive {
 
 enum class Drives { Tendons, Chambers };
 
-/// Sections with three tendons or chambers each, in places of their own.
+/// Sections with three tendons or chambers each, in separate places.
 Drive random_drive(Random& random, int sections, Drives what = Drives::Tendons) {
   const ContinuumRobot robot(
       std::vector<SectionParameters>(static_cast<std::size_t>(sections), {.length = 0.1}));
@@ -309,7 +309,7 @@ TEST_CASE("tension distribution: least norm, without slack, within the limits",
   if (best) CHECK((tensions - *best).norm() < tolerance);
 }
 
-TEST_CASE("tension distribution: moments beyond the tendons are met as nearly as they can be",
+TEST_CASE("tension distribution: moments that exceed the tendons are met as nearly as they can be",
           "[kinematics][tendons]") {
   const auto seed = GENERATE(range(0u, 100u));
   CAPTURE(seed);

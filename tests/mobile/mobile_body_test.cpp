@@ -85,7 +85,7 @@ TEST_CASE("mobile body: the clearance of the platform from capsules is that of i
       const double expected = std::hypot(std::max(ox, 0.0), std::max(oy, 0.0)) - radius;
       CHECK(found == Approx(expected).margin(kSearchTolerance));
     } else {
-      CHECK(found < 0.0);  // wherever in the platform it stands
+      CHECK(found < 0.0);  // wherever in the platform it is
     }
   }
 }
@@ -102,7 +102,7 @@ TEST_CASE("mobile body: the floor carries the platform and stops the arm", "[mob
   const double expected = std::min(0.0, least_sampled(robot, body.capsules(), {{}, low},
                                                       [](const Vector3d& p) { return p.z(); }));
   CHECK(std::min(0.0, body.own_clearance(low)) == Approx(expected).margin(1e-9));
-  // A sill on it is no floor, even where the platform stands over it.
+  // A sill on it is no floor, even where the platform is over it.
   const Obstacles sill({box_at({0.1, 0.0, 0.02}, {0.02, 0.5, 0.02})});
   CHECK(body.clearance({}, upright, sill) < 0.0);
 }

@@ -114,7 +114,7 @@ TEST_CASE("mobile continuum: the platform goes no farther than the target asks",
   }
 }
 
-TEST_CASE("mobile continuum: a frozen base stays, walls are kept off, and both are named",
+TEST_CASE("mobile continuum: a frozen base does not move, walls are kept off, and both are named",
           "[mobile]") {
   const MobileContinuum robot = upright();
   MobileContinuumSolver solver(robot);

@@ -208,13 +208,13 @@ TEST_CASE("mobile fabrik: a solve takes nothing from the heap", "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot, {.polish = true});
   const std::vector<ToolTarget> targets = random_targets(robot, 20, 26);
-  ToolTarget beyond = targets[0];
-  beyond.X_WG.translation().z() = 3.0;
+  ToolTarget unreachable = targets[0];
+  unreachable.X_WG.translation().z() = 3.0;
   const AllocationCounter counter;
   int met = 0;
   for (const ToolTarget& target : targets)
     met += solver.solve(target, {}, youbot_start_joints()).converged();
-  (void)solver.solve(beyond, {}, youbot_start_joints());
+  (void)solver.solve(unreachable, {}, youbot_start_joints());
   CHECK(counter.count() == 0);
   CHECK(met == 20);
 }
@@ -301,7 +301,7 @@ TEST_CASE("mobile fabrik: a frozen base keeps its pose to the bit", "[mobile]") 
   CHECK(away.status == MobileStatus::BaseBlocked);
 }
 
-TEST_CASE("mobile fabrik: the platform stays off forbidden ground, or says that it cannot",
+TEST_CASE("mobile fabrik: the platform keeps off forbidden ground, or says that it cannot",
           "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot);
@@ -427,12 +427,12 @@ TEST_CASE("mobile fabrik: arms of other lengths and numbers of links are solved 
   CHECK(met >= (links == 2 ? 150 : 190));
 }
 
-TEST_CASE("mobile fabrik: robots of any size and limits reach every pose of their own",
+TEST_CASE("mobile fabrik: robots of any size and limits reach every pose that they can take",
           "[mobile]") {
   const auto seed = GENERATE(range(0u, 40u));
   CAPTURE(seed);
   Random random(seed);
-  const auto limits = [&] {  // some beyond half a turn, some not around zero
+  const auto limits = [&] {  // some over half a turn, some not around zero
     const double middle = random.uniform(-3.0, 3.0), half = random.uniform(0.1, 3.5);
     return JointLimits{.min = middle - half, .max = middle + half};
   };
@@ -460,8 +460,9 @@ TEST_CASE("mobile fabrik: robots of any size and limits reach every pose of thei
   }
 }
 
-TEST_CASE("mobile fabrik: far targets are met, and beyond all measure the solution stays finite",
-          "[mobile]") {
+TEST_CASE(
+    "mobile fabrik: far targets are met, and out of all proportion the solution remains finite",
+    "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot);
   for (const double far : {1e3, 1e6, 1e12, 1e100, 1e150}) {
@@ -563,9 +564,9 @@ TEST_CASE("mobile fabrik: what cannot be reached is named", "[mobile]") {
   spoiled = good;
   spoiled.azimuth = -1e300;
   CHECK(status(spoiled) == MobileStatus::InvalidTarget);
-  // Joints beyond their limits are brought inside.
-  const std::array<double, 5> beyond = {9.0, 9.0, -9.0, 9.0, 9.0};
-  CHECK(solver.solve(good, {}, beyond).converged());
+  // Joints outside their limits are brought inside.
+  const std::array<double, 5> exceeding = {9.0, 9.0, -9.0, 9.0, 9.0};
+  CHECK(solver.solve(good, {}, exceeding).converged());
 }
 
 TEST_CASE("mobile fabrik: limits that no posture keeps are proven by the closed form", "[mobile]") {

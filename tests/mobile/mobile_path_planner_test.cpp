@@ -52,7 +52,7 @@ Eigen::VectorXd at(double x, double y, double bend = 0.5) {
 
 }  // namespace
 
-TEST_CASE("mobile path planner: a path round a fence keeps the margin everywhere", "[mobile]") {
+TEST_CASE("mobile path planner: a path around a fence keeps the margin everywhere", "[mobile]") {
   const MobileRobot robot(youbot());
   MobilePathPlanner planner(MobileBody(robot, standard_capsules(robot)), {.margin = kMargin});
   const Obstacles obstacles = fence(0.6);
@@ -150,7 +150,7 @@ TEST_CASE("mobile path planner: a search allocates nothing, options out of range
                   ModelError);
 }
 
-TEST_CASE("mobile path planner: whatever its memory holds, every call ends and stays inside it",
+TEST_CASE("mobile path planner: whatever its memory holds, every call ends and remains inside it",
           "[mobile]") {
   const MobileRobot robot(youbot());
   MobilePathPlanner planner(MobileBody(robot, standard_capsules(robot)), {.max_checks = 1000});

@@ -50,7 +50,7 @@ TEST_CASE("mobile robot: bad parameters are refused by name", "[mobile]") {
   }
 }
 
-TEST_CASE("mobile robot: the youBot at zero stands straight up", "[mobile]") {
+TEST_CASE("mobile robot: the youBot at zero is upright", "[mobile]") {
   const MobileRobot robot(youbot());
   const std::array<double, 5> zero{};
   const Eigen::Isometry3d X = tool_pose(robot, {}, zero);
@@ -132,7 +132,7 @@ TEST_CASE("mobile robot: the angles of an orientation bring it back", "[mobile]"
     CHECK(rotation_angle(R, tool_orientation(angles[0], angles[1], angles[2])) < 1e-9);
     if (k % 4 != 0) CHECK((angles - Eigen::Vector3d(roll, pitch, yaw)).norm() < 1e-9);
   }
-  // Beyond the vertical the same orientation has other angles.
+  // Past the vertical the same orientation has other angles.
   const Eigen::Matrix3d over = tool_orientation(0.3, 2.0, 0.4);
   const Eigen::Vector3d angles = tool_angles(over);
   CHECK(std::abs(angles[1]) < 0.5 * std::numbers::pi);

@@ -40,7 +40,7 @@ TEST_CASE("platform rule: a plan allows what a dense sample of points finds free
     };
     const FloorPlan plan(kLength, kWidth, {box});
     const PlatformRule rule = plan.rule();
-    // What touches a smaller box touches; what stays off a larger one does not.
+    // What touches a smaller box touches; what keeps off a larger one does not.
     if (inside(0.9)) {
       CHECK_FALSE(rule(pose));
       ++touching;

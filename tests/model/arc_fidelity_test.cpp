@@ -182,7 +182,7 @@ TEST_CASE("arc fidelity: feed and spin move the base as the kinematics do", "[mj
   CHECK((simulation.site_pose(names::kTip).translation() - X_BE.translation()).norm() < 1.5e-4);
 }
 
-TEST_CASE("servo: a step far beyond the torque limit settles", "[mjcf]") {
+TEST_CASE("servo: a step far above the torque limit settles", "[mjcf]") {
   // With all damping inside the limit the default arm oscillates between +3 and -3 N m
   // indefinitely.
   const std::string compliance = GENERATE("section", "link");
@@ -359,17 +359,17 @@ TEST_CASE("tip: a payload hangs at the tip, and a suction cup holds what it touc
   const int payload = simulation.id(mjOBJ_BODY, names::kPayload);
   CHECK(simulation.data->xipos[3 * payload + 2] == Approx(0.1));
 
-  // A ball of 0.1 kg, 0.98 N, under the cup of the hanging arm: held with 3 N, lost with 0.3 N.
+  // A sphere of 0.1 kg, 0.98 N, under the cup of the hanging arm: held with 3 N, lost with 0.3 N.
   const double part = GENERATE(1.0, 0.1);
   const SpecPtr spec = parse_spec(continuum_mjcf(robot));
-  mjsBody* const ball = mjs_addBody(mjs_findBody(spec.get(), "world"), nullptr);
-  mjs_setName(ball->element, "ball");
-  mjs_addFreeJoint(ball);
-  mjsGeom* const geom = mjs_addGeom(ball, nullptr);
+  mjsBody* const sphere = mjs_addBody(mjs_findBody(spec.get(), "world"), nullptr);
+  mjs_setName(sphere->element, "ball");
+  mjs_addFreeJoint(sphere);
+  mjsGeom* const geom = mjs_addGeom(sphere, nullptr);
   geom->type = mjGEOM_SPHERE;
   geom->size[0] = 0.02;
   geom->mass = 0.1;
-  ball->pos[2] = 0.1 + 0.008 + 0.25 * 0.008 + 0.02;
+  sphere->pos[2] = 0.1 + 0.008 + 0.25 * 0.008 + 0.02;
   geom->contype = 2;
   geom->conaffinity = 1;
   Simulation grasp(spec.get());
@@ -377,7 +377,7 @@ TEST_CASE("tip: a payload hangs at the tip, and a suction cup holds what it touc
   grasp.set_ctrl(names::kSuction, part);
   grasp.run(1.0);
   const int body = grasp.id(mjOBJ_BODY, "ball");
-  const double fallen = grasp.data->xpos[3 * body + 2] - ball->pos[2];
+  const double fallen = grasp.data->xpos[3 * body + 2] - sphere->pos[2];
   CAPTURE(part, fallen);
   if (part == 1.0)
     CHECK(std::abs(fallen) < 0.001);
@@ -387,7 +387,7 @@ TEST_CASE("tip: a payload hangs at the tip, and a suction cup holds what it touc
 
 TEST_CASE("statics: a rod held at both ends that are brought together bears Euler's load",
           "[mjcf]") {
-  // 4 pi^2 EI / L^2 for clamped ends, and a little more beyond it.
+  // 4 pi^2 EI / L^2 for clamped ends, and a little more above it.
   constexpr double kPi = std::numbers::pi, kLength = 0.4, kStiffness = 0.05, kShortening = 0.002;
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
       "planar = true\n" +
@@ -420,7 +420,7 @@ TEST_CASE("statics: a rod held at both ends that are brought together bears Eule
   CHECK(load == Approx(euler).epsilon(0.02));
 }
 
-TEST_CASE("statics: a section bent by nature rests as an arc, and servos hold it as they are told",
+TEST_CASE("statics: a section bent by nature rests as an arc, and servos hold it as commanded",
           "[mjcf]") {
   constexpr double kBend = 1.2, kDirection = 0.7, kLength = 0.1;
   const std::string natural = "natural_bend = 1.2\nnatural_direction = 0.7\n";

@@ -96,7 +96,7 @@ TEST_CASE("chambers: one alone bends and lengthens, and the other section feels 
   CHECK(s.site_pose("s1_end").linear()(2, 2) == Approx(1.0).epsilon(1e-9));
   const double theta = kPressure * kArea * kDistance * kLength / kBending;
   CHECK(std::acos(s.site_pose(names::kTip).linear()(2, 2)) == Approx(theta).epsilon(1e-3));
-  // Slides stand at half their range, 110 mm.
+  // Slides are at half their range, 110 mm.
   CHECK(s.sum_of_slides(2, 10) + 0.01 == Approx(kPressure * kArea / kAxial).epsilon(1e-3));
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("chambers: the range of their volume stops them", "[mjcf]") {
   Simulation s = simulation(extensible_section() + three_chambers(range));
   for (int k = 1; k <= 3; ++k) s.set_ctrl("chamber_" + std::to_string(k), kPressure);
   s.run(kAtRest);
-  // 1 mm beyond half of the lengths' range; 2 mm without the stop.
+  // 1 mm more than half of the lengths' range; 2 mm without the stop.
   CHECK(s.site_pose(names::kTip).translation().z() == Approx(0.111).margin(1e-4));
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("chambers: a start pose holds its bends", "[mjcf]") {
   CHECK((s.site_pose(names::kTip).translation() - start.translation()).norm() < kShape);
 }
 
-TEST_CASE("chambers: a pressure in a wrong unit is told", "[robot_file]") {
+TEST_CASE("chambers: a pressure in a wrong unit is reported", "[robot_file]") {
   const auto plausibility_warnings = [&](const std::string& pressure) {
     return plausibility(parse_model("kind = \"continuum\"\n" + section() +
                                         three_chambers("max_pressure = " + pressure + "\n"),

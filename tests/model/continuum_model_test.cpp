@@ -239,7 +239,7 @@ TEST_CASE("continuum model: inner iterations suffice for the tendons", "[mjcf]")
   CHECK(simulation.model->opt.cone == mjCONE_ELLIPTIC);
 }
 
-TEST_CASE("continuum model: an elastic arm stays in the start pose that it is told to keep",
+TEST_CASE("continuum model: an elastic arm remains in the start pose that it is commanded to keep",
           "[mjcf]") {
   const std::string compliance = GENERATE("section", "link");
   const std::string planar = GENERATE("true", "false");

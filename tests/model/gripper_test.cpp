@@ -90,7 +90,7 @@ TEST_CASE("gripper: opens and closes as told, both fingers alike, at its speed",
   CHECK(std::abs(opening(simulation)) < 2e-4);
 }
 
-TEST_CASE("gripper: its parts weigh what it does, and stand where they should", "[mjcf]") {
+TEST_CASE("gripper: its parts weigh what it does, and are where they should be", "[mjcf]") {
   const ContinuumDescription robot = arm("mass = 0.08\nfinger_length = 0.05\nangle = 1.5707963\n");
   const Simulation simulation(continuum_mjcf(robot));
   CHECK(simulation.total_mass() == Approx(0.05 + 0.08));
@@ -137,7 +137,7 @@ TEST_CASE("gripper: a block is held at 1 g exactly when 2 mu F > m g", "[mjcf]")
     CHECK(slipped > 0.1);
 }
 
-TEST_CASE("gripper: closes on a block beside its middle and draws it there", "[mjcf]") {
+TEST_CASE("gripper: closes on a block off its middle and draws it there", "[mjcf]") {
   const Grasp grasp(arm("force = 5\n"), 0.05, 0.006);
   CHECK(std::abs(grasp.in_gripper().x()) < 5e-4);
   const mjData& data = *grasp.simulation->data;

@@ -80,14 +80,14 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
        "m.toml:6: platform: clearance = 0.1: must be below"},
       {"NaN", kPlatform + "mass = nan\n" + kArm + kYaw + kLinks + kTool,
        "m.toml:6: platform: mass = nan: must be in"},
-      {"platform that stands still", kPlatform + "speed_limit = 0\n" + kArm + kYaw + kLinks + kTool,
+      {"stationary platform", kPlatform + "speed_limit = 0\n" + kArm + kYaw + kLinks + kTool,
        "m.toml:6: platform: speed_limit = 0: must be in (0, 1e9]"},
       {"shoulder inside the platform",
        kPlatform + "[arm]\nshoulder_height = 0.1\n" + kYaw + kLinks + kTool,
        "m.toml:7: arm: shoulder_height = 0.1: must be above the platform"},
       {"mount", kPlatform + kArm + "mount = [1]\n" + kYaw + kLinks + kTool,
        "m.toml:8: arm: mount = [ 1 ]: must be [x, y]"},
-      {"limits the wrong way round",
+      {"limits the wrong way around",
        kPlatform + kArm + "[yaw]\nlimits = [1, -1]\n" + kLinks + kTool,
        "m.toml:9: yaw: limits = [ 1, -1 ]: must be [min, max] with min < max"},
       {"limits of nothing", kPlatform + kArm + "[yaw]\nlimits = [1, 1]\n" + kLinks + kTool,
@@ -107,7 +107,7 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
        "m.toml:17: tool: length = 0.3: must be below the last link's"},
       {"start of too few joints", kSmall + "[start]\njoints = [0, 0]\n",
        "m.toml:20: start: joints = [ 0, 0 ]: must be 4 angles"},
-      {"start beyond a limit", kSmall + "[start]\njoints = [0, 0, 1.5, 0]\n",
+      {"start outside a limit", kSmall + "[start]\njoints = [0, 0, 1.5, 0]\n",
        "m.toml:20: start: joints = [ 0, 0, 1.5, 0 ]: angle 3 must be in [-2, 1]"},
       {"controller without plugin", kSmall + "[controller]\ntarget = \"t\"\n",
        "m.toml:19: controller: plugin: is missing"},
@@ -118,7 +118,7 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
   }
 }
 
-TEST_CASE("mobile file: a continuum arm comes from a file of its own", "[mjcf]") {
+TEST_CASE("mobile file: a continuum arm comes from a separate file", "[mjcf]") {
   const std::string arm = "[arm]\nfile = \"arm_telescopic.toml\"\n";
   const auto file = parse_as<MobileDescription>(
       kPlatform + arm + "mount = [0.1, 0.2, 0.3]\nangles = [0, 1.5707963267948966, 0]\n",
@@ -264,7 +264,7 @@ TEST_CASE("mobile model: the engine's kinematics are the library's", "[mjcf]") {
   }
 }
 
-TEST_CASE("mobile model: an attached robot stands where it is put", "[mjcf]") {
+TEST_CASE("mobile model: an attached robot is where it is put", "[mjcf]") {
   const MobileDescription file = load_as<MobileDescription>(kYoubot);
   std::string xml = mobile_mjcf(file);
   const std::string base = "<body name=\"base\">";

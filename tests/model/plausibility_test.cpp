@@ -73,7 +73,7 @@ TEST_CASE("plausibility: a density or stiffness of no material names what it com
   }
 }
 
-TEST_CASE("plausibility: what a section can hold is told where it is less than its limit",
+TEST_CASE("plausibility: what a section can hold is reported where it is less than its limit",
           "[robot_file]") {
   const std::string section =
       "constant_length = 0.1\nbending_stiffness = 0.5\nbend_torque_limit = ";
@@ -84,7 +84,7 @@ TEST_CASE("plausibility: what a section can hold is told where it is less than i
         "section 2: can hold 0.81 of its bend_limit of 1.2 rad: bend_torque_limit = 4.05 N m");
 }
 
-TEST_CASE("plausibility: an arm too heavy for its servos is told, unless nothing is heavy",
+TEST_CASE("plausibility: an arm too heavy for its servos is reported, unless nothing is heavy",
           "[robot_file]") {
   // Held out level: 0.07 g 0.05 + 0.2 g 0.15 at section 1, 0.2 g 0.05 at section 2.
   const std::string section =

@@ -95,7 +95,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:5: base: guide_length = 1: needs feed > 0"},
       {"guide with section servos", kSection + "[base]\nfeed = 1\nguide_length = 1\n",
        "arm.toml:6: base: guide_length = 1: needs compliance = \"link\""},
-      {"start beyond the feed", kSection + "[start]\nfeed = 1\n",
+      {"start outside the feed", kSection + "[start]\nfeed = 1\n",
        "arm.toml:5: start: feed = 1: must be"},
       {"odd arcs", kSection + "[start]\narcs = [1, 0.1, 2]\n", "arm.toml:5: start: arcs = "},
       {"arc without length", kSection + "[start]\narcs = [1, 0]\n", "arm.toml:5: start: arcs = "},
@@ -144,7 +144,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"density around a backbone",
        section("backbone_radius = 0.001\nyoungs_modulus = 6e10\ndensity = 6450"),
        "arm.toml:6: section 1: density = 6450: backbone_radius is given"},
-      {"hollow beyond its radius", section("radius = 0.008\ninner_radius = [0.005, 0.008]"),
+      {"bore wider than its radius", section("radius = 0.008\ninner_radius = [0.005, 0.008]"),
        "arm.toml:5: section 1: inner_radius = [ 0.005, 0.008 ]: must be less than radius"},
       {"three radii", section("radius = [0.008, 0.006, 0.004]"),
        "arm.toml:4: section 1: radius = [ 0.008, 0.006, 0.004 ]: must be 2 numbers"},
@@ -242,7 +242,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "length"},
       {"tendon of no section", kSection + "[[tendon]]\nsection = 2\nangle = 0\ndistance = 0.01\n",
        "arm.toml:5: tendon 1: section = 2: must be an integer in [1, 1]"},
-      {"pretension beyond the largest tension",
+      {"pretension above the largest tension",
        kSection + "[[tendon]]\nangle = 0\ndistance = 0.01\nmax_tension = 10\npretension = 10\n",
        "arm.toml:8: tendon 1: pretension = 10: must be in [0, 10)"},
       {"stiffness of a tension",
@@ -266,7 +266,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        kSection + "[[tendon]]\nname = \"s1t1\"\nangle = 0\ndistance = 0.01\n",
        "arm.toml:5: tendon 1: name = 's1t1': begins like the names of section 1: must not begin "
        "with s and a digit"},
-      {"servo key beside tendons",
+      {"servo key along with tendons",
        section("bend_gain = 1") + "[[tendon]]\nangle = 0\ndistance = 0.01\n",
        "arm.toml:4: section 1: bend_gain = 1: the section is bent by its tendons"},
       {"chamber in no section",
@@ -349,7 +349,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:6: controller: x = "},
       {"a command for a section that is not there", kSection + "[start]\nbends = [1, 1]\n",
        "arm.toml:5: start: bends = [ 1, 1 ]: must be one for each section, 1 in all"},
-      {"a command beyond the servo's range", kSection + "[start]\nbends = [-3.5]\n",
+      {"a command outside the servo's range", kSection + "[start]\nbends = [-3.5]\n",
        "arm.toml:5: start: bends = [ -3.5 ]: that of section 1 must be in [-3, 3]"},
       {"NaN in the controller", kSection + "[controller]\nplugin = \"p\"\nx = [1, nan]\n",
        "arm.toml:6: controller: x = "},
@@ -565,7 +565,7 @@ TEST_CASE("overrides: change what they name and nothing else", "[robot_file]") {
         continuum_mjcf(robot));
 }
 
-TEST_CASE("overrides: a scale multiplies what stands in the file", "[robot_file]") {
+TEST_CASE("overrides: a scale multiplies what is in the file", "[robot_file]") {
   const std::string text =
       kSection + "bending_stiffness = 0.25\n" + kSection + "bending_stiffness = 0.5\n";
   const std::vector<Override> overrides{
@@ -629,7 +629,7 @@ TEST_CASE("values: TOML text and back, to the last bit", "[robot_file]") {
   }
 }
 
-TEST_CASE("robot file: a setting can be the text of a file beside it", "[robot_file]") {
+TEST_CASE("robot file: a setting can be the text of a file next to it", "[robot_file]") {
   const std::string text = kSection + "[controller]\nplugin = \"p\"\nspeed = 2\nplan = { file = ";
   const auto read = [](const std::string& name) -> std::string {
     if (name == "arc.plan") return "arc 1 0.2\n# two\n";

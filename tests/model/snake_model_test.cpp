@@ -72,7 +72,7 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
       {"unknown key", kSnake + "modules = 8\n", "s.toml:3: unknown key 'modules'"},
       {"shape", kSnake + "shape = \"sphere\"\n", "s.toml:3: shape = 'sphere': must be"},
       {"width of a capsule", kSnake + "half_width = 0.1\n", "s.toml:3: half_width = 0.1: needs"},
-      {"limit beyond 90 deg", kSnake + "joint_limit = 1.6\n",
+      {"limit above 90 deg", kSnake + "joint_limit = 1.6\n",
        "s.toml:3: joint_limit = 1.6: must be in (0, pi/2]"},
       {"negative gain", kSnake + "gain = -1\n", "s.toml:3: gain = -1: must be in (0, 1e9]"},
       {"base", kSnake + "[base]\nkind = \"wheels\"\n", "s.toml:4: base: kind = 'wheels': must be"},
@@ -85,10 +85,10 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
        "s.toml:4: scales: needs shape = \"capsule\""},
       {"start angles", kSnake + "[start]\nangles = [1]\n",
        "s.toml:4: start: angles = [ 1 ]: must be 16 angles"},
-      {"start beyond the limit", kSnake + "[start]\nyaw = [34]\n",
-       "s.toml:4: start: yaw = [ 34 ]: 34 rad is beyond the joints' limit of 1.5708 rad: in "
+      {"start outside the limit", kSnake + "[start]\nyaw = [34]\n",
+       "s.toml:4: start: yaw = [ 34 ]: 34 rad exceeds the joints' limit of 1.5708 rad: in "
        "degrees?"},
-      {"sum beyond the limit",
+      {"sum above the limit",
        kSnake + "joints = 2\n[start]\nyaw = [1, 0, 1.5708]\nangles = [1, 0]\n",
        "s.toml:6: start: angles = [ 1, 0 ]: with the wave joint 1 is at 2 rad"},
       {"start wave", kSnake + "[start]\nyaw = [1, 2, 3, 4]\n", "s.toml:4: start: yaw = "},
@@ -195,7 +195,7 @@ TEST_CASE("snake model: neighbors do not collide, others do when asked to", "[mj
   CHECK(ghost.data->ncon == 0);
 }
 
-TEST_CASE("snake model: the start stands on its height and about its place", "[mjcf]") {
+TEST_CASE("snake model: the start is at its height and about its place", "[mjcf]") {
   const std::string shape = GENERATE("capsule", "box");
   Simulation s = simulation(kSnake + "shape = \"" + shape +
                                 "\"\n[start]\nyaw = [0.6, 1.25, 0]\npitch = [0.25, 1.25, 1.57]\n"
@@ -216,7 +216,7 @@ TEST_CASE("snake model: the start stands on its height and about its place", "[m
   CHECK(mean.y() == Approx(-0.3).margin(1e-6));
 }
 
-TEST_CASE("snake model: a coil at the start lies round its pole", "[mjcf]") {
+TEST_CASE("snake model: a coil at the start lies around its pole", "[mjcf]") {
   constexpr double kOnCylinder = 0.003;  // [m], flat links miss the cylinder by this much
   Simulation s = simulation(
       kSnake + "[start]\ncoil_radius = 0.08\nheading = 1.0\nposition = [0.2, 0.1, 0.001]\n");

@@ -1,5 +1,5 @@
-// Tendons that turn about the backbone in the MJCF of an arm, against the curve that they stand
-// for.
+// Tendons that turn about the backbone in the MJCF of an arm, against the curve that they
+// represent.
 
 #include <Eigen/Geometry>
 #include <catch2/catch.hpp>
@@ -57,7 +57,7 @@ double curve_length(const Vector2d& distance, const Vector2d& angle, const Vecto
 
 }  // namespace
 
-TEST_CASE("turning tendons: lengths are those of a helix beside an arc", "[mjcf][tendons]") {
+TEST_CASE("turning tendons: lengths are those of a helix along an arc", "[mjcf][tendons]") {
   struct Case {
     Vector2d distance, angle, bend;
   };

@@ -61,7 +61,7 @@ TEST_CASE("tube: the vertices follow the rounded centerline within the sagitta o
   CHECK(vertices.size() == 2 + 10 + 10);  // 90 deg and 86 deg: nine chords each
 }
 
-TEST_CASE("tube: nothing stands inside the free radius, and the wall is closed at the joints",
+TEST_CASE("tube: nothing is inside the free radius, and the wall is closed at the joints",
           "[mjcf]") {
   const TubeDescription tube = parse_as<TubeDescription>(kTube, "tube.toml");
   const std::vector<Vector3d> vertices = tube_vertices(tube);
@@ -190,7 +190,7 @@ TEST_CASE("tube: what is refused, and how it is said", "[mjcf]") {
       {"folded bend", tube("inner_radius = 0.1\nwall_thickness = 0.02\ncorner_radius = 0.05\n"),
        "tube.toml:1: corner_radius = 0.05: the tube folds"},
       {"open ring", tube("inner_radius = 0.1\nwall_thickness = 0.001\nstaves = 6\n"),
-       "tube.toml:1: staves = 6: they would stand"},
+       "tube.toml:1: staves = 6: they would be"},
       {"staves", tube("inner_radius = 0.1\nstaves = 5\n"),
        "tube.toml:4: staves = 5: must be an integer"},
       {"unknown key", tube("radius = 0.1\n"), "tube.toml:3: unknown key 'radius'"},

@@ -35,7 +35,7 @@ TEST_CASE("path: runs through its points at their arc lengths", "[planning]") {
   CHECK(path.tangent(3.0).isApprox(Vector3d::UnitY()));
 }
 
-TEST_CASE("path: continues straight beyond its ends", "[planning]") {
+TEST_CASE("path: continues straight past its ends", "[planning]") {
   const Path path({{0, 0, 0}, {0, 0, 1}, {0, 2, 1}});
   CHECK(path.position(-0.5).isApprox(Vector3d(0, 0, -0.5)));
   CHECK(path.position(4.0).isApprox(Vector3d(0, 3, 1)));
@@ -113,7 +113,7 @@ TEST_CASE("rounded path: leaves and enters along the segments without a kink", "
         Approx(0.6 - 4 * R + pi * R).margin(2 * (pi / 2) / 24 * spacing * spacing / R));
 }
 
-TEST_CASE("rounded path: a straight row of waypoints stays straight", "[planning]") {
+TEST_CASE("rounded path: a straight row of waypoints remains straight", "[planning]") {
   const Path path = rounded_path(std::vector<Vector3d>{{0, 0, 0}, {0, 0, 0.1}, {0, 0, 0.3}}, 1.0);
   CHECK(path.length() == Approx(0.3).margin(kAlgebraTolerance));
 }

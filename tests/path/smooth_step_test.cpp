@@ -4,7 +4,7 @@
 
 using namespace tendril;
 
-TEST_CASE("smooth step: rises from 0 to 1 and is stationary at and beyond both ends",
+TEST_CASE("smooth step: rises from 0 to 1 and is stationary at and outside both ends",
           "[planning]") {
   for (const double x : {-1e9, -1.0, 0.0}) {
     CHECK(smooth_step(x).value == 0.0);

@@ -55,7 +55,7 @@ TEST_CASE("winding: the path keeps its distance from the cylinder and is smooth"
     const double distance = distance_from_axis(winding, path.position(s));
     CHECK(distance > radius - kSampling);
     if (std::abs(distance - radius) < kOnHelix) on_helix += 1e-3;
-    // No corner: the radius of curvature stays that of the helix or larger.
+    // No corner: the radius of curvature remains that of the helix or larger.
     const double turn =
         std::acos(std::clamp(path.tangent(s).dot(path.tangent(s + 4e-3)), -1.0, 1.0));
     CHECK(turn < 5.5e-3 / radius);
@@ -103,7 +103,7 @@ TEST_CASE("winding: drawn tight it lies at the radius asked for, and begins on t
   }
 }
 
-TEST_CASE("winding: round a cylinder that the feed axis meets or passes far away", "[planning]") {
+TEST_CASE("winding: around a cylinder that the feed axis meets or passes far away", "[planning]") {
   Random random(11);
   for (int k = 0; k < 20; ++k) {
     Winding winding = random_winding(random);
@@ -126,7 +126,7 @@ TEST_CASE("winding: round a cylinder that the feed axis meets or passes far away
   }
 }
 
-TEST_CASE("winding: what cannot be wound round is refused by name", "[planning]") {
+TEST_CASE("winding: what cannot be wound around is refused by name", "[planning]") {
   const Winding good{.cylinder_point = {0.05, 0.0, 0.2}, .cylinder_axis = {0.0, 1.0, 0.3}};
   CHECK_NOTHROW(winding_path(good));
   const auto refused = [&](auto change, const char* name) {

@@ -123,7 +123,7 @@ std::pair<double, double> bend(const ModelPtr& model, const DataPtr& data, int s
 }  // namespace
 
 TEST_CASE(
-    "friction of tendons: beyond a bent section the tension is exp(-mu theta) of that before it",
+    "friction of tendons: after a bent section the tension is exp(-mu theta) of that before it",
     "[plugin][tendons]") {
   const double mu = GENERATE(0.1, 0.3);
   const ModelPtr model = load_one_arm(tendon_arm(mu), "gravity=\"0 0 0\"");

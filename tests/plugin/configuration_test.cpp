@@ -127,7 +127,7 @@ TEST_CASE("plugin: an instance without its robot, or without its arm, is refused
                   {"tendril.reach, instance 'controller': robot: missing: must be the text of a "
                    "robot file"});
   }
-  SECTION("a robot text that is none") {
+  SECTION("an invalid robot text") {
     check_refused(bare_instance(R"(<config key="robot" value="kind = 3"/>)"), "",
                   {"tendril.reach, instance 'controller': robot:1: kind = 3"});
   }

@@ -56,7 +56,7 @@ struct Arm {
   double bend, feed;
 };
 
-/// A post stands on the +x side, so that an arm that bends there lies on it.
+/// A post is on the +x side, so that an arm that bends there lies on it.
 std::string post_scene(const std::string& x) {
   return R"(<mujoco model="post">
   <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100" gravity="0 0 0"/>

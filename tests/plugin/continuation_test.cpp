@@ -79,7 +79,7 @@ TEST_CASE("plugin: two arms under different prefixes each do their own task", "[
     CHECK(other_command[i] == Approx(command[i]).margin(1e-9));
 }
 
-TEST_CASE("plugin: a copy goes on bit for bit out of contact", "[plugin]") {
+TEST_CASE("plugin: a copy continues bit for bit out of contact", "[plugin]") {
   const ModelPtr model = load_two_arms();
   const DataPtr data = run_into_contact(model);
   SECTION("a new mjData") {
@@ -94,7 +94,7 @@ TEST_CASE("plugin: a copy goes on bit for bit out of contact", "[plugin]") {
   }
 }
 
-TEST_CASE("plugin: a restored state goes on bit for bit in another mjData", "[plugin]") {
+TEST_CASE("plugin: a restored state continues bit for bit in another mjData", "[plugin]") {
   const ModelPtr model = load_two_arms();
   const DataPtr data = run_into_contact(model);
   const DataPtr other = make_data(model);
@@ -103,7 +103,8 @@ TEST_CASE("plugin: a restored state goes on bit for bit in another mjData", "[pl
   check_same_future(model, data, other, kStepsToContact, 300);
 }
 
-TEST_CASE("plugin: an mjData with the plugin_data of another one goes on bit for bit", "[plugin]") {
+TEST_CASE("plugin: an mjData with the plugin_data of another one continues bit for bit",
+          "[plugin]") {
   // What unpickling in Python leaves: everything is that of another mjData, perhaps of another
   // process.
   const ModelPtr model = load_two_arms();

@@ -1,5 +1,5 @@
 // All controllers in all their modes against faults of state, target, servos and time: no crash, no
-// success that is none, nothing left of the fault when it has ended.
+// false success, nothing left of the fault when it has ended.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -107,7 +107,7 @@ struct Fault {
   const char* name;
   /// Does it to the model or to the state.
   std::function<void(mjModel&, mjData&)> begin;
-  /// Check of what the controllers must say, beyond `check_honest`.
+  /// Check of what the controllers must say, in addition to `check_honest`.
   std::function<void(const ModelPtr&, const DataPtr&, const std::vector<Controlled>&)> told = {};
 };
 
@@ -153,7 +153,7 @@ const std::vector<Fault>& faults() {
        invalid_target},
       {"target infinite", [](mjModel& m, mjData& d) { to_targets(m, d, kInfinity, 0.5); },
        invalid_target},
-      {"target beyond numbers", [](mjModel& m, mjData& d) { to_targets(m, d, 1e200, 0.5); }},
+      {"target too large for numbers", [](mjModel& m, mjData& d) { to_targets(m, d, 1e200, 0.5); }},
       {"target without direction", [](mjModel& m, mjData& d) { to_targets(m, d, 0.1, kNaN); }},
       {"target far", [](mjModel& m, mjData& d) { to_targets(m, d, 10.0, 0.5); }},
       {"target at the origin", [](mjModel& m, mjData& d) { to_targets(m, d, 0.0, 0.5); }},

@@ -71,7 +71,7 @@ std::vector<mjtNum> controls(const ModelPtr& model, const DataPtr& data) {
 
 }  // namespace
 
-TEST_CASE("plugin: a failing controller is told once, and its arm held", "[plugin]") {
+TEST_CASE("plugin: a failing controller is reported once, and its arm held", "[plugin]") {
   struct Case {
     std::string failure, message;
   };
@@ -128,7 +128,7 @@ TEST_CASE("plugin: a fault is part of the state", "[plugin]") {
   EngineWarnings::take();
 }
 
-TEST_CASE("plugin: in a batch a fault stays in its simulation", "[plugin]") {
+TEST_CASE("plugin: in a batch a fault remains in its simulation", "[plugin]") {
   const ModelPtr model = load_failing("exception");
   mjBatchConfig config;
   mjb_defaultConfig(&config);

@@ -1,6 +1,5 @@
-/* Loads the plugin library beside another version of MuJoCo, or twice, and says whether what must
-   hold holds:
-     loading_test engine OTHER_LIBMUJOCO LIBTENDRIL.so    nothing is registered
+/* Loads the plugin library along with another version of MuJoCo, or twice, and says whether what
+   must hold holds: loading_test engine OTHER_LIBMUJOCO LIBTENDRIL.so    nothing is registered
      loading_test copy LIBTENDRIL.so COPY.so SCENE.xml    the first one works on */
 #include <dlfcn.h>
 #include <mujoco/mujoco.h>

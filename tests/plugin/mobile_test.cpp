@@ -97,7 +97,7 @@ class TorqueController final : public MobileController {
  public:
   static std::span<const SettingInfo> settings() {
     static constexpr SettingInfo kSettings[] = {
-        setting::numbers("torque", "N m", "beside that against gravity")};
+        setting::numbers("torque", "N m", "in addition to that against gravity")};
     return kSettings;
   }
   static constexpr Quantity kQuantities[] = {quantity::kProgress};
@@ -196,7 +196,7 @@ TEST_CASE("mobile plugin: the servos carry the arm's weight, and lag only if tol
   const MobileRobot robot = load_as<MobileDescription>("models/youbot.toml").kinematics();
   step(model, data, 1500);
   const double miss = (tip(model, data) - goal_pose(robot).translation()).norm();
-  // At rest a servo stands exactly where its setpoint says, once the weight is in it.
+  // At rest a servo is exactly where its setpoint says, once the weight is in it.
   constexpr double kAtRest = 1e-5;  // [m]
   if (settings.empty()) {
     CHECK(miss < kAtRest);
@@ -268,7 +268,7 @@ TEST_CASE("mobile plugin: obstacles are handed on, the floor among them", "[plug
   CHECK(sensor(model, data, "Y_clearance")[0] == 2.0);  // this file's controller counts them
 }
 
-TEST_CASE("mobile plugin: a copy and a restored state go on bit for bit", "[plugin]") {
+TEST_CASE("mobile plugin: a copy and a restored state continue bit for bit", "[plugin]") {
   const ModelPtr model = load(youbot_file());
   const DataPtr data = at_start(model);
   step(model, data, 200);
@@ -283,7 +283,7 @@ TEST_CASE("mobile plugin: a copy and a restored state go on bit for bit", "[plug
   CHECK(same_bits(full_state(model, data), full_state(model, other)));
 }
 
-TEST_CASE("mobile plugin: a step allocates nothing, a reset begins anew", "[plugin]") {
+TEST_CASE("mobile plugin: a step allocates nothing, a reset begins again", "[plugin]") {
   const ModelPtr model = load(youbot_file("target = \"goal\"\n"));
   const DataPtr data = make_data(model), fresh = make_data(model);
   step(model, data, 200);
@@ -298,7 +298,7 @@ TEST_CASE("mobile plugin: a step allocates nothing, a reset begins anew", "[plug
   CHECK(same_bits(full_state(model, data), full_state(model, fresh)));
 }
 
-TEST_CASE("mobile plugin: a failing controller is told once, and its robot held", "[plugin]") {
+TEST_CASE("mobile plugin: a failing controller is reported once, and its robot held", "[plugin]") {
   const ModelPtr model = load(youbot_file("fail = 0.3\n"));
   const DataPtr data = at_start(model);
   step(model, data, 100);

@@ -436,7 +436,7 @@ TEST_CASE("computed moments: bends are 1 + stiffness_gain times as stiff as the 
   CAPTURE(gain);
   const std::string drive =
       has_tendons ? small_sections() + tendons("tension") : small_sections(kMotors);
-  // A small force across the tip of the straight arm, which stays where its target is.
+  // A small force across the tip of the straight arm, which remains where its target is.
   const auto bend_under_force = [&](const std::string& toml) {
     const ModelPtr model = load_scene_text(
         one_arm_scene(R"(<body name="target" mocap="true" pos="0.12 0 0"/>)", kWeightless),

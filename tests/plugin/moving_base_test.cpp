@@ -115,11 +115,11 @@ TEST_CASE("moving base: gravity is compensated while the base turns over", "[plu
   CHECK(on < 0.001 * off);
 }
 
-TEST_CASE("moving base: the tip stays at its target while a mocap base goes in circles and turns",
+TEST_CASE("moving base: the tip remains at its target while a mocap base goes in circles and turns",
           "[plugin]") {
   const ModelPtr model = load_carried(reach_arm(), kMocap);
   const DataPtr data = make_data(model);
-  // The arm stands up; measured: 0.12 mm.
+  // The arm is upright; measured: 0.12 mm.
   constexpr double kRadius = 0.03, kRate = 2.0;  // [rad/s]
   double worst = 0.0, missed = 0.0;
   for (int k = 0; k < 4000; ++k) {
@@ -142,7 +142,7 @@ TEST_CASE("moving base: the tip stays at its target while a mocap base goes in c
 }
 
 TEST_CASE(
-    "moving base: on a turntable the tip stays at a target in the world, and at one that turns",
+    "moving base: on a turntable the tip remains at a target in the world, and at one that turns",
     "[plugin]") {
   const bool turns = GENERATE(false, true);
   CAPTURE(turns);

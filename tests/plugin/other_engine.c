@@ -1,2 +1,2 @@
-/* Stands for the library of another version of MuJoCo. */
+/* Replaces the library of another version of MuJoCo. */
 int mj_version(void) { return 4000000; }

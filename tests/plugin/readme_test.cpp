@@ -194,7 +194,7 @@ std::string channels_table() {
   return out.str();
 }
 
-/// Compares what stands between two comments of a document, or writes it (TENDRIL_UPDATE_DOCS=1).
+/// Compares what is between two comments of a document, or writes it (TENDRIL_UPDATE_DOCS=1).
 void check_generated(const std::string& file, const std::string& what, const std::string& table) {
   const std::string begin = "<!-- " + what + ": written by readme_test -->\n",
                     end = "<!-- end of " + what + " -->";

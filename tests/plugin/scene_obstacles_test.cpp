@@ -150,7 +150,8 @@ TEST_CASE("scene obstacles: a mesh that is not closed is refused in one line", "
       Catch::Contains("obstacles: geom sheet: ") && Catch::Contains("the mesh is not closed"));
 }
 
-TEST_CASE("plugin: with avoidance a copy goes on bit for bit while an obstacle moves", "[plugin]") {
+TEST_CASE("plugin: with avoidance a copy continues bit for bit while an obstacle moves",
+          "[plugin]") {
   const std::string geoms = R"(<geom type="cylinder" size="0.01 0.1" pos="0.06 0.04 0"/>
     <body name="visitor" mocap="true" pos="0.05 -0.1 0"><geom type="sphere" size="0.015"/></body>
     <body name="target" mocap="true" pos="0.1 0.04 0.03"/>)";

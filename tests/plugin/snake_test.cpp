@@ -63,7 +63,7 @@ TEST_CASE("snake plugin: measures joints, margin and the way it went", "[plugin]
   CHECK(std::abs(sensor(model, data, "S_rise")[0]) < 0.05);
 }
 
-TEST_CASE("snake plugin: a copy and a restored state go on bit for bit", "[plugin]") {
+TEST_CASE("snake plugin: a copy and a restored state continue bit for bit", "[plugin]") {
   const ModelPtr model = load(snake("target = \"goal\"\n"));
   const DataPtr data = make_data(model);
   step(model, data, 700);
@@ -79,7 +79,7 @@ TEST_CASE("snake plugin: a copy and a restored state go on bit for bit", "[plugi
   CHECK(same_bits(full_state(model, data), full_state(model, other)));
 }
 
-TEST_CASE("snake plugin: a step allocates nothing, a reset begins anew", "[plugin]") {
+TEST_CASE("snake plugin: a step allocates nothing, a reset begins again", "[plugin]") {
   const ModelPtr model = load(snake("goals = [1, 1]\n"));
   const DataPtr data = make_data(model), fresh = make_data(model);
   step(model, data, 200);
@@ -105,7 +105,7 @@ TEST_CASE("snake plugin: follows a mocap body", "[plugin]") {
         0.16);
 }
 
-TEST_CASE("snake plugin: a carriage stays where it is and the chain waves", "[plugin]") {
+TEST_CASE("snake plugin: a carriage does not move and the chain waves", "[plugin]") {
   load_tendril();
   const ModelPtr model = load(
       "kind = \"snake\"\njoints = 8\nlink_length = 0.06\n[base]\nkind = \"carriage\"\nfeed = 1\n"
@@ -119,7 +119,7 @@ TEST_CASE("snake plugin: a carriage stays where it is and the chain waves", "[pl
 
 namespace {
 
-/// A free snake of 0.54 m before a wall; `more` stands in the world.
+/// A free snake of 0.54 m before a wall; `more` is in the world.
 std::string walled(const std::string& more) {
   std::string text = scene();
   const std::string floor = R"(<geom name="floor" type="plane" size="3 3 0.1"/>)";
@@ -161,7 +161,8 @@ TEST_CASE("snake plugin: goes to a site behind a wall that it has found by itsel
         0.12);
 }
 
-TEST_CASE("snake plugin: on its way, a copy and a restored state go on bit for bit", "[plugin]") {
+TEST_CASE("snake plugin: on its way, a copy and a restored state continue bit for bit",
+          "[plugin]") {
   load_tendril();
   const ModelPtr model =
       load_scene_text(walled(""), {{"snake.toml", among("goals = [1.7, 0.4]\n")}});
@@ -179,7 +180,7 @@ TEST_CASE("snake plugin: what is refused among obstacles", "[plugin]") {
   CHECK_THAT(refusal_among("", "target = \"nowhere\"\n"),
              Catch::Contains("target = nowhere: must be a body or a site of the scene"));
   CHECK_THAT(refusal_among("", "target = \"S_tip\"\n"),
-             Catch::Contains("target = S_tip: must stand still"));
+             Catch::Contains("target = S_tip: must be stationary"));
   CHECK_THAT(
       refusal_among(R"(<geom name="egg" type="ellipsoid" pos="1.7 0.4 0" size="0.2 0.1 0.1"/>)",
                     "target = \"place\"\n"),
@@ -287,7 +288,7 @@ TEST_CASE("snake plugin: a fed snake follows its path at 1 g as at 0 g", "[plugi
   CHECK(worst("gravity_factor = 0\n", true) > free + 2e-3);
 }
 
-TEST_CASE("snake plugin: a fed snake's copy and restored state go on bit for bit", "[plugin]") {
+TEST_CASE("snake plugin: a fed snake's copy and restored state continue bit for bit", "[plugin]") {
   const ModelPtr model = load_fed("target = \"goal\"\n");
   const DataPtr data = make_data(model);
   step(model, data, 700);

@@ -100,7 +100,7 @@ inline ModelPtr load_file(const std::string& file) {
   return model;
 }
 
-/// Steps in which the arm of `load_two_arms` leans on the post.
+/// Steps in which the arm of `load_two_arms` braces against the post.
 inline constexpr int kStepsToContact = 600;
 
 }  // namespace tendril::test

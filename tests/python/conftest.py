@@ -1,4 +1,4 @@
-"""The tests send Ctrl-C to processes of their own, which a shell without job control starts with it ignored."""
+"""The tests send Ctrl-C to separate processes, which a shell without job control starts with it ignored."""
 
 import signal
 

@@ -562,7 +562,7 @@ class Interrupted:
 data = run(load("my.interrupted"), 1)
 try:
     mujoco.mj_step(data.model, data)
-    print("goes on")
+    print("continues")
 except KeyboardInterrupt:
     print("interrupted")
 """,
@@ -844,10 +844,10 @@ def test_obstacles_are_seen_on_request_only() -> None:
         seen.append((m.obstacles, self.context.obstacles))
 
     name = register(update, obstacles=False)
-    for settings, wanted in (("", False), ("avoidance = true", True)):
+    for settings, expected in (("", False), ("avoidance = true", True)):
         model = scene_of(name, CLUTTER, settings)
         mujoco.mj_forward(model, mujoco.MjData(model))
-        assert all((one is not None) is wanted for one in seen[-1])
+        assert all((one is not None) is expected for one in seen[-1])
     model = scene_of(register(update), CLUTTER)
     mujoco.mj_forward(model, mujoco.MjData(model))
     assert seen[-1] == (None, None)

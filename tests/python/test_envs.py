@@ -204,7 +204,7 @@ def test_the_pose_of_the_youbot_has_no_error_at_its_target() -> None:
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_pictures_show_the_state(id: str) -> None:
+def test_images_show_the_state(id: str) -> None:
     env = make(id, render_mode="rgb_array")
     env.reset(seed=0)
     try:

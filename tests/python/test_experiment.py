@@ -170,7 +170,7 @@ def set_of_names(info: Any) -> list[str]:
     return sorted(info) + [name for key in sorted(info) for name in set_of_names(info[key])]
 
 
-def test_a_loop_of_ones_own_has_the_bits_of_a_run(tmp_path: Path) -> None:
+def test_a_custom_loop_has_the_bits_of_a_run(tmp_path: Path) -> None:
     experiment = td.Experiment(REACH)
     first = experiment.run(duration=0.3, record=tmp_path / "run.h5")
     with experiment.start(duration=0.3, record=tmp_path / "loop.h5") as run:

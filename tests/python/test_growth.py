@@ -1,4 +1,4 @@
-"""Sweeps of many runs: memory that does not grow with them, a report that stays small. bench/sweep_growth: 100 000
+"""Sweeps of many runs: memory that does not grow with them, a report that remains small. bench/sweep_growth: 100 000
 runs."""
 
 import gc

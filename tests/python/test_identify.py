@@ -56,7 +56,7 @@ def tendril(*words: Any, **environment: str) -> subprocess.CompletedProcess[str]
 
 
 def test_the_documented_command_finds_what_made_the_poses(tmp_path: Path) -> None:
-    out, numbers, picture = tmp_path / "fitted.toml", tmp_path / "fit.json", tmp_path / "fit.svg"
+    out, numbers, image = tmp_path / "fitted.toml", tmp_path / "fit.json", tmp_path / "fit.svg"
     done = tendril(
         "identify",
         FOLDER / "arm.toml",
@@ -70,7 +70,7 @@ def test_the_documented_command_finds_what_made_the_poses(tmp_path: Path) -> Non
         "--json",
         numbers,
         "--plot",
-        picture,
+        image,
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr and "held out, 8 poses" in done.stdout
@@ -86,7 +86,7 @@ def test_the_documented_command_finds_what_made_the_poses(tmp_path: Path) -> Non
     assert len(differing) == 2 + 6 and all("stiffness" in b for _, b in differing)
     assert all(a.partition("#")[2] == b.partition("#")[2] for a, b in differing)
     assert tendril("model", out, "-o", tmp_path / "arm.xml").returncode == 0
-    assert picture.read_text().startswith("<?xml")
+    assert image.read_text().startswith("<?xml")
 
 
 def test_the_poses_of_the_page_are_those_of_their_script(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ MOVED = {
 
 
 def test_the_documented_command_finds_what_made_the_motion(tmp_path: Path) -> None:
-    out, numbers, picture = tmp_path / "fitted.toml", tmp_path / "fit.json", tmp_path / "fit.svg"
+    out, numbers, image = tmp_path / "fitted.toml", tmp_path / "fit.json", tmp_path / "fit.svg"
     done = tendril(
         "identify",
         FOLDER / "arm.toml",
@@ -369,7 +369,7 @@ def test_the_documented_command_finds_what_made_the_motion(tmp_path: Path) -> No
         "--json",
         numbers,
         "--plot",
-        picture,
+        image,
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr and "held out, 40 samples" in done.stdout
@@ -383,7 +383,7 @@ def test_the_documented_command_finds_what_made_the_motion(tmp_path: Path) -> No
     assert tomllib.loads(out.read_text())["section"][0]["damping_time"] == pytest.approx(
         found["parameters"][2]["value"], rel=1e-5
     )
-    assert picture.read_text().startswith("<?xml")
+    assert image.read_text().startswith("<?xml")
 
 
 def test_the_motion_of_the_page_is_that_of_its_script(tmp_path: Path) -> None:
@@ -486,7 +486,7 @@ def test_what_acts_in_a_step_is_the_mean_of_its_rows(tmp_path: Path) -> None:
         else:
             means = values.reshape(15, 1000, 2)[:, 499:501].mean(axis=1)  # at the middle
         np.testing.assert_allclose(found.ctrl[1:], means, rtol=1e-9)
-        np.testing.assert_allclose(found.places, data.time / 0.002)
+        np.testing.assert_allclose(found.steps, data.time / 0.002)
     (part,) = inputs(data, [2, 4], 0.002, "hold")  # ends with the last row that is asked for
     assert len(part.ctrl) == 1 + 5 and part.rows == [2, 4]
 

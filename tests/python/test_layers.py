@@ -1,4 +1,4 @@
-"""Floors of the Python package: a module imports modules of its own floor or below, without a cycle, at its top."""
+"""Floors of the Python package: a module imports modules of its floor or below, without a cycle, at its top."""
 
 import ast
 from graphlib import TopologicalSorter

@@ -36,7 +36,7 @@ ALL_KINDS = """
 
 
 def python(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """A process of its own: MuJoCo takes entry points once, when it is imported."""
+    """A separate process: MuJoCo takes entry points once, when it is imported."""
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
 
 

@@ -111,7 +111,7 @@ def test_paths_among_obstacles_are_the_same(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module", params=["4.0.0", ""])
 def other_engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package beside an engine of another version, or none."""
+    """The package with an engine of another version, or none."""
     source, site = Path(td.__file__).parents[1], tmp_path_factory.mktemp("site")
     for entry in source.iterdir():
         if entry.name not in ("tendril", "mujoco"):

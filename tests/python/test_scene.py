@@ -80,7 +80,7 @@ def test_a_wrong_file_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_warnings_of_the_engine_are_notices_and_the_own_handler_stays(tmp_path: Path) -> None:
+def test_warnings_of_the_engine_are_notices_and_the_own_handler_remains(tmp_path: Path) -> None:
     """Messages of calls of Tendril are Tendril's, all others MuJoCo's, also while another thread is in such a call."""
     code = (
         "import mujoco, sys, threading, tendril as td\n"

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::int64_t kSteps = 600;
 
-// Balls on a floor, one of them pulled by a mocap body and one pushed by an actuator with a state.
+// Spheres on a floor, one of them pulled by a mocap body and one pushed by an actuator with a
+// state.
 constexpr const char* kScene = R"(<mujoco>
   <option timestep="0.002" integrator="implicitfast" cone="elliptic" impratio="10"/>
   <worldbody>

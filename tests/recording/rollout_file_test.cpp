@@ -95,7 +95,7 @@ std::string reading_error(const std::filesystem::path& file) {
   }
 }
 
-// Runs `child` in a process of its own.
+// Runs `child` in a separate process.
 template <class Function>
 pid_t start(Function&& child) {
   const pid_t pid = fork();
@@ -315,7 +315,7 @@ TEST_CASE("rollout file: kill -9 at any moment loses no row that a reader could 
   }
 }
 
-TEST_CASE("rollout file: a full disk is one error, and what was written stays readable",
+TEST_CASE("rollout file: a full disk is one error, and what was written remains readable",
           "[rollout]") {
   const Folder folder;
   const std::filesystem::path file = folder.path / "rollout.h5";
@@ -416,14 +416,14 @@ TEST_CASE("rollout file: damaged bytes are at most one error, never a crash", "[
   const std::filesystem::path file = folder.path / "rollout.h5";
   write(file, arm_layout(), 600);
   const auto size = static_cast<std::streamoff>(std::filesystem::file_size(file));
-  // In a process of its own: HDF5 leaks a little when it meets metadata that it cannot decode.
+  // In a separate process: HDF5 leaks a little when it meets metadata that it cannot decode.
   const pid_t pid = start([&] {
     std::mt19937_64 random(5);
     for (int round = 0; round < 100; ++round) {
       const std::filesystem::path copy = folder.path / "damaged.h5";
       std::filesystem::copy_file(file, copy, std::filesystem::copy_options::overwrite_existing);
       std::fstream stream(copy, std::ios::in | std::ios::out | std::ios::binary);
-      // Half of them where most of the metadata stand.
+      // Half of them where most of the metadata are.
       const auto reach = static_cast<std::uint64_t>(round % 2 == 0 ? size : 20'000);
       stream.seekp(static_cast<std::streamoff>(random() % reach));
       for (int i = 0; i < 16; ++i) stream.put(static_cast<char>(random()));
@@ -502,25 +502,25 @@ TEST_CASE(
   }
 
   // Bytes of the superblock, and one in each of the first blocks of metadata with a checksum.
-  std::vector<std::size_t> places;
-  for (std::size_t at = 9; at < 48; at += 3) places.push_back(at);
+  std::vector<std::size_t> offsets;
+  for (std::size_t at = 9; at < 48; at += 3) offsets.push_back(at);
   std::ifstream whole(file, std::ios::binary);
   const std::string bytes(std::istreambuf_iterator<char>(whole), {});
   for (const char* signature : {"OHDR", "FRHP", "FHDB", "EAHD", "EAIB", "BTHD"}) {
     std::size_t at = bytes.find(signature);
     for (int i = 0; i < 5 && at != bytes.npos; ++i) {
-      places.push_back(at + 6);
+      offsets.push_back(at + 6);
       at = bytes.find(signature, at + 1);
     }
   }
   int refused = 0;
-  for (const std::size_t at : places) {
+  for (const std::size_t at : offsets) {
     CAPTURE(at);
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     const std::filesystem::path copy = folder.path / "damaged.h5";
     std::ofstream(copy, std::ios::binary) << damaged;
-    // In a process of its own: HDF5 leaks a little when it meets metadata that it cannot decode.
+    // In a separate process: HDF5 leaks a little when it meets metadata that it cannot decode.
     const int status = wait_for(start([&] {
       const rlimit two_seconds{2, 2};
       setrlimit(RLIMIT_CPU, &two_seconds);

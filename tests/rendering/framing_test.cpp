@@ -26,17 +26,17 @@ struct Projection {
   [[nodiscard]] double largest() const { return std::max(std::abs(x), std::abs(y)); }
 };
 
-class Picture {
+class Frame {
  public:
-  Picture(const mjModel& model, mjData& data, mjvCamera camera, double aspect) : aspect_(aspect) {
+  Frame(const mjModel& model, mjData& data, mjvCamera camera, double aspect) : aspect_(aspect) {
     mjv_defaultScene(&scene_);
     mjv_makeScene(&model, &scene_, 2000);
-    const mjvOption options = picture_options();
+    const mjvOption options = image_options();
     mjv_updateScene(&model, &data, &options, nullptr, &camera, mjCAT_ALL, &scene_);
   }
-  ~Picture() { mjv_freeScene(&scene_); }
-  Picture(const Picture&) = delete;
-  Picture& operator=(const Picture&) = delete;
+  ~Frame() { mjv_freeScene(&scene_); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
 
   [[nodiscard]] Projection operator()(const Eigen::Vector3d& point) const {
     const mjvGLCamera eye = mjv_averageCamera(&scene_.camera[0], &scene_.camera[1]);
@@ -100,10 +100,10 @@ double largest_coordinate(RecordedScene& scene, const mjvCamera& camera, double 
   REQUIRE_FALSE(geoms.empty());
   for (const double time : times) {
     scene.show(scene.row_at(time));
-    const Picture picture(scene.model(), scene.data(), camera, aspect);
+    const Frame frame(scene.model(), scene.data(), camera, aspect);
     for (const int geom : geoms) {
       for (const Eigen::Vector3d& point : surface_points(scene.model(), scene.data(), geom))
-        largest = std::max(largest, picture(point).largest());
+        largest = std::max(largest, frame(point).largest());
     }
   }
   return largest;
@@ -136,7 +136,7 @@ std::filesystem::path recorded_flight(const TemporaryFolder& folder, const std::
 
 }  // namespace
 
-TEST_CASE("framing: all points are in the picture, and no nearer camera shows them", "[view]") {
+TEST_CASE("framing: all points are in the image, and no nearer camera shows them", "[view]") {
   const auto seed = GENERATE(range(0u, 100u));
   CAPTURE(seed);
   Random random(seed);
@@ -163,10 +163,10 @@ TEST_CASE("framing: all points are in the picture, and no nearer camera shows th
   CHECK(std::abs(std::remainder(camera->azimuth - like.azimuth, 360.0)) < 1e-3);
   CHECK(camera->elevation == Approx(like.elevation).margin(1e-3));
 
-  const Picture picture(*scene.model, *data, *camera, aspect);
+  const Frame frame(*scene.model, *data, *camera, aspect);
   Eigen::Array2d lowest(HUGE_VAL, HUGE_VAL), highest = -lowest;
   for (const Eigen::Vector3d& point : points) {
-    const Projection p = picture(point);
+    const Projection p = frame(point);
     CHECK(p.largest() <= 0.92 + kFloat);
     lowest = lowest.min(Eigen::Array2d(p.x, p.y));
     highest = highest.max(Eigen::Array2d(p.x, p.y));
@@ -176,7 +176,7 @@ TEST_CASE("framing: all points are in the picture, and no nearer camera shows th
     CHECK((highest.min(-lowest)).maxCoeff() == Approx(0.92).margin(10 * kFloat));
 }
 
-TEST_CASE("recording camera: robots of the scenes are inside all pictures", "[view]") {
+TEST_CASE("recording camera: robots of the scenes are inside all images", "[view]") {
   struct Case {
     const char* file;
     double duration;
@@ -194,7 +194,7 @@ TEST_CASE("recording camera: robots of the scenes are inside all pictures", "[vi
   RecordedScene scene(
       recorded(folder, std::filesystem::path(TENDRIL_TEST_SCENES) / (std::string(c.file) + ".toml"),
                c.duration));
-  const PictureOptions options;
+  const ImageOptions options;
   const std::vector<double> times =
       frame_times(scene.start_time(), scene.end_time(), {.frame_rate = 10.0});
   const mjvCamera camera =
@@ -207,7 +207,7 @@ TEST_CASE("recording camera: a robot that flies out of the scene's camera is fol
   const std::string own = "<camera name='report' pos='0 -2 0' xyaxes='1 0 0 0 0 1'/>";
   for (const std::string& more : {own, std::string()}) {
     RecordedScene scene(recorded_flight(folder, more));
-    const PictureOptions options{.width = 200, .height = 400};
+    const ImageOptions options{.width = 200, .height = 400};
     const double end = scene.end_time();
     const std::vector<double> times = evenly_spread(0.0, end, 7);
     const mjvCamera camera = recording_camera(scene, options, 0.0, end, times);
@@ -217,8 +217,8 @@ TEST_CASE("recording camera: a robot that flies out of the scene's camera is fol
     CHECK(largest > 0.5);  // and not lost in the distance
 
     if (more.empty()) continue;
-    // The scene's camera loses the robot; it stays if it is named or shows all that is asked for.
-    CHECK(largest_coordinate(scene, picture_camera(scene.model()), 0.5, times) > 1.0);
+    // The scene's camera loses the robot; it is kept if it is named or shows all that is asked for.
+    CHECK(largest_coordinate(scene, image_camera(scene.model()), 0.5, times) > 1.0);
     CHECK(recording_camera(scene, {.camera = "report"}, 0.0, end, times).fixedcamid == 0);
     const mjvCamera first = recording_camera(scene, {}, 0.0, 0.1);
     CHECK(first.type == mjCAMERA_FIXED);
@@ -233,7 +233,7 @@ TEST_CASE("complete camera: the scene's unless it loses a robot", "[view]") {
       "scene.xml", flying_robot("<camera name='report' pos='0 -2 0' xyaxes='1 0 0 0 0 1'/>")));
   const mjModel& model = *scene.model;
   const DataPtr data = make_data(model);
-  const mjvCamera own = picture_camera(model);
+  const mjvCamera own = image_camera(model);
   constexpr double kAspect = 1.5;
   for (const double place : {0.0, 0.3, 3.0, -5.0}) {
     CAPTURE(place);
@@ -241,15 +241,15 @@ TEST_CASE("complete camera: the scene's unless it loses a robot", "[view]") {
     mj_forward(&model, data.get());
     const mjvCamera camera = complete_camera(model, *data, own, kAspect);
     CHECK((camera.type == mjCAMERA_FIXED) == (std::abs(place) < 1.0));
-    const Picture picture(model, *data, camera, kAspect);
+    const Frame frame(model, *data, camera, kAspect);
     for (const int geom : geoms_to_show(model)) {
       for (const Eigen::Vector3d& point : surface_points(model, *data, geom))
-        CHECK(picture(point).largest() <= 1.0);
+        CHECK(frame(point).largest() <= 1.0);
     }
     // What the scene's camera shows 2 m in front of it.
     const double half = 2.0 * std::tan(0.5 * 45.0 * std::numbers::pi / 180.0);
-    CHECK(picture({-kAspect * half, 0.0, half}).largest() <= 1.0 + kFloat);
-    CHECK(picture({kAspect * half, 0.0, -half}).largest() <= 1.0 + kFloat);
+    CHECK(frame({-kAspect * half, 0.0, half}).largest() <= 1.0 + kFloat);
+    CHECK(frame({kAspect * half, 0.0, -half}).largest() <= 1.0 + kFloat);
   }
 }
 
@@ -258,7 +258,7 @@ TEST_CASE(
     "[view]") {
   const TemporaryFolder folder;
   RecordedScene scene(recorded_flight(folder, std::string()));
-  const PictureOptions options{.width = 300, .height = 200};
+  const ImageOptions options{.width = 300, .height = 200};
   const std::vector<double> times = evenly_spread(0.0, scene.end_time(), 5);
   const mjvCamera whole = recording_camera(scene, options, 0.0, scene.end_time(), times);
   const std::vector<mjvCamera> cameras = following_cameras(scene, options, whole, times);
@@ -274,7 +274,7 @@ TEST_CASE(
   }
   CHECK(cameras[0].distance < 0.5 * whole.distance);
 
-  // On a short path nothing changes, and a camera of the scene stays.
+  // On a short path nothing changes, and a camera of the scene is kept.
   const std::vector<double> few = evenly_spread(0.0, 0.05, 3);
   const mjvCamera near = recording_camera(scene, options, 0.0, 0.05, few);
   for (const mjvCamera& camera : following_cameras(scene, options, near, few))
@@ -295,7 +295,8 @@ TEST_CASE("recording camera: an unknown name is refused with the names that ther
 
 TEST_CASE("subject: robots, what they go to and what they come near to, not the room", "[view]") {
   const TemporaryFolder folder;
-  // A robot that has slid 2 m towards a shelf in which the target is, with a ball that rolls about.
+  // A robot that has slid 2 m towards a shelf in which the target is, with a sphere that rolls
+  // about.
   const Scene scene = load_scene(folder.write("scene.xml", R"(<mujoco>
       <custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
       <worldbody>
@@ -327,16 +328,16 @@ TEST_CASE("subject: robots, what they go to and what they come near to, not the 
   CHECK(names == std::vector<std::string>{"peg", "board", "top"});
 
   constexpr double kAspect = 16.0 / 9.0;
-  const mjvCamera like = picture_camera(model);
+  const mjvCamera like = image_camera(model);
   Framing framing(model, *data, like, kAspect);
   subject.add_to(framing, *data);
   const mjvCamera camera = framing.camera().value();
-  const Picture picture(model, *data, camera, kAspect);
+  const Frame frame(model, *data, camera, kAspect);
   const auto largest = [&](const char* name) {
     double coordinate = 0.0;
     for (const Eigen::Vector3d& point :
          surface_points(model, *data, mj_name2id(&model, mjOBJ_GEOM, name)))
-      coordinate = std::max(coordinate, picture(point).largest());
+      coordinate = std::max(coordinate, frame(point).largest());
     return coordinate;
   };
   for (const char* const name : {"arm", "goal", "ball", "peg", "board", "top"}) {
@@ -345,12 +346,12 @@ TEST_CASE("subject: robots, what they go to and what they come near to, not the 
   }
   CHECK(largest("far peg") > 1.0);
 
-  // As it stands before a run: with the peg on the way to the target, and room for the robot to
+  // As it is before a run: with the peg on the way to the target, and room for the robot to
   // move.
   data->qpos[0] = 0.0;
   mj_forward(&model, data.get());
   const mjvCamera first = scene_camera(model, *data, like, kAspect);
-  const Picture now(model, *data, first, kAspect);
+  const Frame now(model, *data, first, kAspect);
   for (const char* const name : {"arm", "goal", "ball", "peg", "board", "top"}) {
     CAPTURE(name);
     for (const Eigen::Vector3d& point :
@@ -366,7 +367,7 @@ TEST_CASE("scene camera: that of the scene where nothing is to be shown", "[view
       load_scene(folder.write("s.xml", "<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"));
   const DataPtr data = make_data(*scene.model);
   mj_forward(scene.model.get(), data.get());
-  const mjvCamera own = picture_camera(*scene.model);
+  const mjvCamera own = image_camera(*scene.model);
   const mjvCamera camera = scene_camera(*scene.model, *data, own, 1.0);
   CHECK(camera.distance == own.distance);
   CHECK(camera.azimuth == own.azimuth);

@@ -25,7 +25,7 @@ constexpr double kPixelTolerance =
 
 /// A glowing red sphere of radius 5 cm at (x, 0, z) seen from 1 m along +y, without lights and
 /// shadows.
-std::string ball_scene(double x, double z) {
+std::string sphere_scene(double x, double z) {
   return "<mujoco><visual><headlight ambient='1 1 1' diffuse='0 0 0' specular='0 0 "
          "0'/></visual><worldbody>"
          "<camera name='other' pos='0 0 5'/><camera name='report' pos='0 -1 0' xyaxes='1 0 0 0 0 "
@@ -68,10 +68,10 @@ std::unique_ptr<OffscreenRenderer> renderer_of(const mjModel& model, int width =
 TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the right and z up",
           "[view]") {
   const double x = GENERATE(-0.3, 0.0, 0.2), z = GENERATE(-0.15, 0.1);
-  const Loaded scene = load(ball_scene(x, z));
+  const Loaded scene = load(sphere_scene(x, z));
   const auto renderer = renderer_of(*scene.model);
   if (!renderer) return;
-  const Image& image = renderer->render(*scene.data, picture_camera(*scene.model));
+  const Image& image = renderer->render(*scene.data, image_camera(*scene.model));
   double sum_u = 0.0, sum_v = 0.0, count = 0.0;
   for (int v = 0; v < kHeight; ++v) {
     for (int u = 0; u < kWidth; ++u) {
@@ -88,7 +88,7 @@ TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the 
   CHECK(sum_v / count == Approx(0.5 * kHeight - focal * z).margin(kPixelTolerance));
 }
 
-TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, shadows included",
+TEST_CASE("offscreen: frames of a video are like images that are drawn alone, shadows included",
           "[view]") {
   struct Case {
     const char* name;
@@ -105,7 +105,7 @@ TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, s
   const mjModel& model = *run.scene.model;
   const auto film = renderer_of(model, width, width / 2);
   if (!film) return;
-  const mjvCamera camera = picture_camera(model);
+  const mjvCamera camera = image_camera(model);
   for (int frame = 0; frame < frames; ++frame) {
     const std::vector<std::uint8_t> one = film->render(*run.data, camera).rgb;
     const std::vector<std::uint8_t> alone =
@@ -121,7 +121,7 @@ TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, s
   }
 }
 
-TEST_CASE("changed region: a rectangle for each of two balls far apart that move", "[view]") {
+TEST_CASE("changed region: a rectangle for each of two spheres far apart that move", "[view]") {
   const Loaded scene = load(
       "<mujoco><worldbody><camera name='report' pos='0 0 3'/><light pos='0 0 2' dir='0 0 -1'/>"
       "<geom type='plane' size='0 0 1'/><geom pos='0 0 0.1' size='0.02'/>"
@@ -131,8 +131,8 @@ TEST_CASE("changed region: a rectangle for each of two balls far apart that move
   mjvScene drawn;
   mjv_defaultScene(&drawn);
   mjv_makeScene(scene.model.get(), &drawn, 100);
-  mjvCamera camera = picture_camera(*scene.model);
-  const mjvOption options = picture_options();
+  mjvCamera camera = image_camera(*scene.model);
+  const mjvOption options = image_options();
   ChangedRegion changed;
   const auto update = [&] {
     mj_forward(scene.model.get(), scene.data.get());
@@ -147,30 +147,30 @@ TEST_CASE("changed region: a rectangle for each of two balls far apart that move
   };
   CHECK(pixels(update()) == kLarge * kLarge);
   CHECK(update().empty());
-  for (const int ball : {0, 7}) scene.data->qpos[ball] += 0.01;
+  for (const int sphere : {0, 7}) scene.data->qpos[sphere] += 0.01;
   const std::vector<mjrRect> parts = update();
   CHECK(parts.size() >= 2);
   CHECK(pixels(parts) < kLarge * kLarge / 10);
   const mjrRect around = rectangle_around(parts);
   CHECK(around.width * around.height > kLarge * kLarge / 10);
-  // The ball that stands still is not drawn again; the ground is.
-  int balls = 0, planes = 0;
+  // The sphere that does not move is not drawn again; the ground is.
+  int spheres = 0, planes = 0;
   for (int i = 0; i < drawn.ngeom; ++i) {
-    balls += drawn.geoms[i].type == mjGEOM_SPHERE ? 1 : 0;
+    spheres += drawn.geoms[i].type == mjGEOM_SPHERE ? 1 : 0;
     planes += drawn.geoms[i].type == mjGEOM_PLANE ? 1 : 0;
   }
-  CHECK(balls == 2);
+  CHECK(spheres == 2);
   CHECK(planes == 1);
   mjv_freeScene(&drawn);
 }
 
-TEST_CASE("offscreen: without background a ball keeps its color and its opacity", "[view]") {
+TEST_CASE("offscreen: without background a sphere keeps its color and its opacity", "[view]") {
   const double opacity = GENERATE(1.0, 0.4);
-  Loaded scene = load(ball_scene(0.0, 0.0));
+  Loaded scene = load(sphere_scene(0.0, 0.0));
   scene.model->geom_rgba[3] = static_cast<float>(opacity);
   if (!renderer_of(*scene.model)) return;
   OffscreenRenderer renderer(*scene.model, kWidth, kHeight, {.transparent = true});
-  const Image& image = renderer.render(*scene.data, picture_camera(*scene.model));
+  const Image& image = renderer.render(*scene.data, image_camera(*scene.model));
   REQUIRE(image.alpha.size() == std::size_t{kWidth * kHeight});
   const auto pixel = [&](int x, int y) { return static_cast<std::size_t>(y * kWidth + x); };
   constexpr double kRounding = 2.0;  // of 255, twice
@@ -185,7 +185,7 @@ TEST_CASE("offscreen: without background a ball keeps its color and its opacity"
 }
 
 TEST_CASE("offscreen: geoms of another instant are drawn too", "[view]") {
-  Loaded scene = load(ball_scene(0.0, 0.0));
+  Loaded scene = load(sphere_scene(0.0, 0.0));
   const auto renderer = renderer_of(*scene.model);
   if (!renderer) return;
   const auto red = [&](const Image& image) {
@@ -194,47 +194,47 @@ TEST_CASE("offscreen: geoms of another instant are drawn too", "[view]") {
       count += image.rgb[i] > 100 && image.rgb[i + 1] < 60 ? 1 : 0;
     return count;
   };
-  const std::vector<mjvGeom> ball = renderer->geoms(*scene.data, {true});
-  REQUIRE(ball.size() == 1);
+  const std::vector<mjvGeom> sphere = renderer->geoms(*scene.data, {true});
+  REQUIRE(sphere.size() == 1);
   CHECK(renderer->geoms(*scene.data, {false}).empty());
   scene.data->geom_xpos[0] += 0.25;
-  const std::ptrdiff_t one = red(renderer->render(*scene.data, picture_camera(*scene.model)));
-  const std::ptrdiff_t two = red(renderer->render(*scene.data, picture_camera(*scene.model), ball));
+  const std::ptrdiff_t one = red(renderer->render(*scene.data, image_camera(*scene.model)));
+  const std::ptrdiff_t two = red(renderer->render(*scene.data, image_camera(*scene.model), sphere));
   REQUIRE(one > 20);
   CHECK(two ==
-        Approx(2.0 * static_cast<double>(one)).epsilon(0.2));  // the one beside is an ellipse
+        Approx(2.0 * static_cast<double>(one)).epsilon(0.2));  // the one next to it is an ellipse
 }
 
 TEST_CASE("offscreen: two renderers of one process do not disturb each other", "[view]") {
-  const Loaded left = load(ball_scene(-0.3, 0.0)), right = load(ball_scene(0.3, 0.0));
+  const Loaded left = load(sphere_scene(-0.3, 0.0)), right = load(sphere_scene(0.3, 0.0));
   auto one = renderer_of(*left.model);
   if (!one) return;
-  const Image before = one->render(*left.data, picture_camera(*left.model));
+  const Image before = one->render(*left.data, image_camera(*left.model));
   const auto two = renderer_of(*right.model);
-  const Image other = two->render(*right.data, picture_camera(*right.model));
+  const Image other = two->render(*right.data, image_camera(*right.model));
   CHECK(other.rgb != before.rgb);
-  CHECK(one->render(*left.data, picture_camera(*left.model)).rgb == before.rgb);
+  CHECK(one->render(*left.data, image_camera(*left.model)).rgb == before.rgb);
   one.reset();
-  CHECK(two->render(*right.data, picture_camera(*right.model)).rgb == other.rgb);
+  CHECK(two->render(*right.data, image_camera(*right.model)).rgb == other.rgb);
 }
 
 TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, then a free one",
           "[view]") {
-  const Loaded scene = load(ball_scene(0, 0));
-  CHECK(picture_camera(*scene.model).fixedcamid == 1);
-  CHECK(picture_camera(*scene.model, "other").fixedcamid == 0);
-  CHECK_THROWS_WITH(picture_camera(*scene.model, "none"), Catch::Contains("none"));
+  const Loaded scene = load(sphere_scene(0, 0));
+  CHECK(image_camera(*scene.model).fixedcamid == 1);
+  CHECK(image_camera(*scene.model, "other").fixedcamid == 0);
+  CHECK_THROWS_WITH(image_camera(*scene.model, "none"), Catch::Contains("none"));
   const Loaded unnamed = load("<mujoco><worldbody><camera/><geom size='1'/></worldbody></mujoco>");
-  CHECK(picture_camera(*unnamed.model).type == mjCAMERA_FIXED);
+  CHECK(image_camera(*unnamed.model).type == mjCAMERA_FIXED);
   const Loaded bare = load("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>");
-  CHECK(picture_camera(*bare.model).type == mjCAMERA_FREE);
+  CHECK(image_camera(*bare.model).type == mjCAMERA_FREE);
 }
 
 TEST_CASE("offscreen: two images side by side keep their pixels", "[view]") {
   const Image left{.width = 1, .height = 2, .rgb = {1, 2, 3, 4, 5, 6}};
   const Image right{
       .width = 2, .height = 2, .rgb = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}};
-  const Image both = beside(left, right);
+  const Image both = side_by_side(left, right);
   CHECK(both.width == 3);
   CHECK(both.height == 2);
   CHECK(both.rgb == std::vector<std::uint8_t>{1, 2, 3, 10, 11, 12, 13, 14, 15,  //
@@ -242,13 +242,13 @@ TEST_CASE("offscreen: two images side by side keep their pixels", "[view]") {
   CHECK(both.alpha.empty());
 }
 
-TEST_CASE("offscreen: sizes that are no picture are refused", "[view]") {
-  const Loaded scene = load(ball_scene(0, 0));
+TEST_CASE("offscreen: invalid image sizes are refused", "[view]") {
+  const Loaded scene = load(sphere_scene(0, 0));
   CHECK_THROWS_AS(OffscreenRenderer(*scene.model, 0, 100), RenderError);
   CHECK_THROWS_AS(OffscreenRenderer(*scene.model, 100, 100000), RenderError);
 }
 
-TEST_CASE("offscreen: a force arrow grows with the force and stays within the scene", "[view]") {
+TEST_CASE("offscreen: a force arrow grows with the force and remains within the scene", "[view]") {
   // A sphere of known weight on the floor; the light second body only lowers the mean mass.
   double before = 0.0;
   for (const double mass : {0.01, 0.1, 1.0, 100.0}) {
@@ -263,8 +263,8 @@ TEST_CASE("offscreen: a force arrow grows with the force and stays within the sc
     mjvScene view;
     mjv_defaultScene(&view);
     mjv_makeScene(scene.model.get(), &view, 100);
-    const mjvOption options = picture_options();
-    mjvCamera camera = picture_camera(*scene.model);
+    const mjvOption options = image_options();
+    mjvCamera camera = image_camera(*scene.model);
     mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL,
                     &view);
     scale_force_arrows(*scene.model, view);

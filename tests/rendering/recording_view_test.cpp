@@ -117,7 +117,7 @@ TEST_CASE("snapshots: times start at the first row and end at the last", "[view]
   CHECK(evenly_spread(1.0, 3.0, 1) == std::vector<double>{3.0});
 }
 
-TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]") {
+TEST_CASE("snapshots: as many images as desired, older ones removed", "[view]") {
   const TemporaryFolder folder;
   const std::filesystem::path recording = recorded_pendulum(folder);
   const std::filesystem::path old = folder.write("snapshot_99_9.000s.png", "");
@@ -125,7 +125,7 @@ TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]"
   add_to_manifest(folder.path(), old.filename().string());
   try {
     const auto files = render_snapshots(recording, folder.path(),
-                                        {.count = 3, .picture = {.width = 64, .height = 48}});
+                                        {.count = 3, .image = {.width = 64, .height = 48}});
     REQUIRE(files.size() == 3);
     for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 100);
     CHECK(files[1].filename() == "snapshot_02_0.500s.png");
@@ -156,7 +156,7 @@ TEST_CASE("video: as many frames as the time at that speed takes; stopped, it le
   const TemporaryFolder folder;
   const std::filesystem::path recording = recorded_pendulum(folder),
                               film = folder.path() / "film.mp4";
-  VideoOptions options{.picture = {.width = 65, .height = 48}, .frame_rate = 10.0, .speed = 2.0};
+  VideoOptions options{.image = {.width = 65, .height = 48}, .frame_rate = 10.0, .speed = 2.0};
   try {
     CHECK(render_video(recording, film, options) ==
           6);  // 1 s at twice the speed: 0.5 s and the first frame
@@ -206,7 +206,7 @@ TEST_CASE("report: a missing interpreter or module is one line", "[view]") {
   folder.write("summary.json", "{}");
   {
     const EnvironmentVariable python("TENDRIL_PYTHON", "/nonexistent/python");
-    const auto warnings = write_report(folder.path(), {.pictures = 0});
+    const auto warnings = write_report(folder.path(), {.images = 0});
     REQUIRE(warnings.size() == 1);
     CHECK_THAT(warnings[0],
                Catch::Contains("/nonexistent/python") && Catch::Contains("TENDRIL_PYTHON"));
@@ -215,7 +215,7 @@ TEST_CASE("report: a missing interpreter or module is one line", "[view]") {
       folder.write("python", "#!/bin/sh\necho one >&2\necho 'no module named h5py' >&2\nexit 4\n");
   std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
   const EnvironmentVariable python("TENDRIL_PYTHON", fake);
-  const auto warnings = write_report(folder.path(), {.pictures = 0});
+  const auto warnings = write_report(folder.path(), {.images = 0});
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("no module named h5py"));
   CHECK(warnings[0].find('\n') == std::string::npos);

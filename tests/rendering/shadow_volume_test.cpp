@@ -34,8 +34,8 @@ struct Lit {
     mjv_defaultScene(&scene);
     mjv_makeScene(&model, &scene, 100);
     mjr_defaultContext(&context);
-    mjvOption options = picture_options();
-    mjvCamera camera = picture_camera(model);
+    mjvOption options = image_options();
+    mjvCamera camera = image_camera(model);
     mjv_updateScene(&model, &data, &options, nullptr, &camera, mjCAT_ALL, &scene);
     volume.aim(model, scene, context);
   }
@@ -85,7 +85,7 @@ TEST_CASE(
     // The unseen geom and the floor do not count.
     CHECK(lit.context.shadowClip < 5.0);
   }
-  CHECK(grown >= 2);  // the ball flies 2.5 m away
+  CHECK(grown >= 2);  // the body flies 2.5 m away
   CHECK(grown <= 12);
 }
 

@@ -37,8 +37,8 @@ class Drawn {
   Drawn(const mjModel& model, mjData& data, int room = 2000) {
     mjv_defaultScene(&scene);
     mjv_makeScene(&model, &scene, room);
-    const mjvOption options = picture_options();
-    mjvCamera camera = picture_camera(model);
+    const mjvOption options = image_options();
+    mjvCamera camera = image_camera(model);
     mjv_updateScene(&model, &data, &options, nullptr, &camera, mjCAT_ALL, &scene);
   }
   ~Drawn() { mjv_freeScene(&scene); }

@@ -78,7 +78,7 @@ TEST_CASE("live run: reset starts the same run again, bit for bit", "[view]") {
   CHECK(run.data().mocap_pos[0] == target);
 }
 
-TEST_CASE("live run: a body that a hand has taken stays where the hand puts it", "[view]") {
+TEST_CASE("live run: a body that a hand has taken remains where the hand puts it", "[view]") {
   const TemporaryFolder folder;
   LiveRun run = live_pendulum(folder);
   run.switch_motions(false);

@@ -8,9 +8,9 @@
 
 namespace tendril::test {
 
-/// A plan that leans on obstacles, with what contact physics made of it. Base at the origin, along
-/// +z, body radius 10 mm. Each planned arc is tangent to its contact; the last one ends at the
-/// target.
+/// A plan that braces against obstacles, with what contact physics made of it. Base at the origin,
+/// along +z, body radius 10 mm. Each planned arc is tangent to its contact; the last one ends at
+/// the target.
 struct ElasticCase {
   const char* name;
   PlanarScene scene;

@@ -60,7 +60,7 @@ PlanarObstacle moved(PlanarObstacle obstacle, const Vector2d& shift) {
   return obstacle;
 }
 
-TEST_CASE("elastic replanner: the tip comes to the target round an obstacle that has moved",
+TEST_CASE("elastic replanner: the tip comes to the target around an obstacle that has moved",
           "[planning][replanner]") {
   constexpr int kMaxSteps = 25;  // at most 13 were measured over 200 seeds
   for (const ElasticCase& c : elastic_cases()) {
@@ -258,8 +258,8 @@ TEST_CASE("elastic replanner: bad input is named and changes nothing", "[plannin
                     "elastic replanner options: max_evaluations = 3, must be >= 4");
   CHECK_THROWS_WITH(ElasticReplanner(c.scene, {}, {}, {.guide_clearance = -1.0}),
                     "elastic rod options: guide_clearance = -1 m, must be >= 0");
-  const ContactStep beyond{.arc = {{}, 1.0, 0.1}, .contact = 3, .side = 1};
-  CHECK_THROWS_WITH(planned_contacts(std::span(&beyond, 1), {}, 0.01),
+  const ContactStep invalid{.arc = {{}, 1.0, 0.1}, .contact = 3, .side = 1};
+  CHECK_THROWS_WITH(planned_contacts(std::span(&invalid, 1), {}, 0.01),
                     "planned contacts: contact 3 is not among the contact points");
 
   ElasticReplanner replanner(c.scene, {}, c.contacts, kRod);
@@ -278,7 +278,7 @@ TEST_CASE("elastic replanner: bad input is named and changes nothing", "[plannin
   CHECK(replanner.settle(memory, nan, 0.2, memory).status == ReplanStatus::InvalidInput);
   CHECK(replanner.settle(memory, 1.0, 0.0, memory).status == ReplanStatus::InvalidInput);
   CHECK(memory == before);
-  // A target out of reach is never reported as reached, and the body stays within its limits.
+  // A target out of reach is never reported as reached, and the body remains within its limits.
   Replan result;
   for (int i = 0; i < 200; ++i) result = replanner.step(memory, {5.0, 5.0}, memory);
   CHECK(result.status != ReplanStatus::AtTarget);
@@ -301,7 +301,7 @@ TEST_CASE("elastic replanner: its memory is what the layout says", "[planning][r
   CHECK(loop.step(c.target).status == ReplanStatus::InvalidInput);
 }
 
-TEST_CASE("elastic replanner: whatever its memory holds, a step ends and stays inside it",
+TEST_CASE("elastic replanner: whatever its memory holds, a step ends and remains inside it",
           "[planning][replanner]") {
   const ElasticCase c = elastic_cases()[1];
   const CorrectedState end = corrected_end(c);

@@ -155,7 +155,7 @@ TEST_CASE("elastic rod: the gradient of the potential equals central differences
   }
 }
 
-TEST_CASE("elastic rod: the potential is continuous where an element bends round a corner",
+TEST_CASE("elastic rod: the potential is continuous where an element bends around a corner",
           "[planning][rod]") {
   // The rod leaves the edge of the box, comes back to its corner and passes it: elements that rise
   // from the edge before they fall to the corner have more than one nearest point.
@@ -218,7 +218,7 @@ TEST_CASE("elastic rod: forces and moments balance", "[planning][rod]") {
       for (const RodContact& contact : solution.contacts) sum += contact.force * contact.direction;
       CHECK(sum.norm() < 1e-9 * solution.contact_force());
 
-      // The internal moment in the middle of an element is that of the forces beyond it.
+      // The internal moment in the middle of an element is that of the forces past it.
       const double actuation = c.plan().back().curvature,
                    stiffness = rod.options().bending_stiffness;
       const double h = rod.options().element_length;
@@ -407,7 +407,7 @@ TEST_CASE("elastic rod: the same problem gives the same bits, and no solve alloc
 }
 
 TEST_CASE("elastic rod: what has no equilibrium is said, in bounded work", "[planning][rod]") {
-  // A base inside an obstacle, deep and at its middle; curvatures beyond what numbers hold.
+  // A base inside an obstacle, deep and at its middle; curvatures above what numbers hold.
   PlanarScene scene;
   scene.add(Disc{{0.0, 0.0}, 0.05});
   scene.add(box_polygon(-0.02, 0.03, -0.01, 0.02));

@@ -90,7 +90,7 @@ TEST_CASE("insertion: the elastic list meets the corrected states", "[planning][
   check_rows(plan, rows);
   CHECK(rows.back().length == Approx(states.back().length));
   CHECK(rows.back().curvature == Approx(states.back().curvatures[0]));
-  // Fed in equilibrium, the body's tip stays with the plan between the states too.
+  // Fed in equilibrium, the body's tip remains with the plan between the states too.
   ElasticRod rod(c.scene, {}, {.element_length = 0.01});
   double worst = 0.0;
   for (const InsertionRow& row : rows) {

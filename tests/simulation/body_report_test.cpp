@@ -186,7 +186,7 @@ TEST_CASE("body report: what floats does not sag, and what the tip carries weigh
   CHECK(loaded.bends.at(0).held_level == Approx((1.0 - 9.81 * (0.05 + 0.03)) * 0.1 / 0.05));
   const BodyReport gripper =
       report_body(arm("mass = 1\nbend_torque_limit = 1\n[gripper]\nopening = 0.04\nmass = 0.1\n"));
-  const double center = 0.6 * 0.005 + 0.4 * (0.01 + 0.02);  // beyond the tip
+  const double center = 0.6 * 0.005 + 0.4 * (0.01 + 0.02);  // past the tip
   CHECK(gripper.bends.at(0).held_level ==
         Approx((1.0 - 9.81 * (0.05 + 0.1 * (0.1 + center))) * 0.1 / 0.05));
   // The same load and moment at the tip, of small ones.

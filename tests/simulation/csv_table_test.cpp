@@ -226,7 +226,7 @@ TEST_CASE("csv: a file has its name only when it is complete", "[csv]") {
   CHECK_FALSE(std::filesystem::exists(part));
 }
 
-TEST_CASE("csv: a link to a file stays a link", "[csv]") {
+TEST_CASE("csv: a link to a file remains a link", "[csv]") {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.write("t.csv", "old");
   const std::filesystem::path link = folder.path() / "link.csv";

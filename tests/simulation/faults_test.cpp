@@ -255,7 +255,7 @@ TEST_CASE("faults: names, settings and lists", "[faults]") {
   CHECK(list.faults.size() == 2);
 }
 
-TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
+TEST_CASE("faults: what is wrong is reported in one line", "[faults]") {
   const std::string noise = "[[fault]]\nkind = \"noise\"\nchannel = \"tip\"\n";
   const struct {
     std::string faults;

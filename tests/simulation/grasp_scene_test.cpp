@@ -19,7 +19,7 @@ namespace {
 constexpr double kWritten = 1e-4;  // the robot file has four digits
 }
 
-TEST_CASE("grasp scene: the arm starts in the planned arcs, round the planned post", "[scenes]") {
+TEST_CASE("grasp scene: the arm starts in the planned arcs, around the planned post", "[scenes]") {
   const char* file = "scenes/plans/grasp_post.toml";
   const PlanFile plan = parse_plan(read_text_file(file), file);
   GraspPlanner planner(plan.options);
@@ -43,7 +43,7 @@ TEST_CASE("grasp scene: the arm starts in the planned arcs, round the planned po
     CHECK(robot.sections[i].length == Approx(arc.length).margin(kWritten));
     CHECK(robot.physics[i].radius.largest() == plan.options.body_radius);
   }
-  // The approach is told its bend, the hug one and a half times what the post lets it have.
+  // The approach is commanded its bend, the wrap one and a half times what the post lets it have.
   const double approach = solution->steps[0].arc.curvature * solution->steps[0].arc.length;
   CHECK(robot.start->bends[0] == Approx(approach).margin(kWritten));
   CHECK(robot.start->bends[1] == Approx(1.5 * plan.grasp->wrap_angle).margin(kWritten));

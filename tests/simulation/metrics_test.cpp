@@ -26,8 +26,9 @@ std::string robot_tuple(const std::string& body, const std::string& prefix = "")
 
 // A sphere of 2 kg, declared a robot, resting on the floor at 10 m/s^2; a second
 // sphere that is no robot.
-const std::string kBallScene = "<mujoco>" + robot_tuple("arm_base", "A_") +
-                               R"(<option gravity="0 0 -10" timestep="0.002" integrator="discrete"/>
+const std::string kSphereScene =
+    "<mujoco>" + robot_tuple("arm_base", "A_") +
+    R"(<option gravity="0 0 -10" timestep="0.002" integrator="discrete"/>
   <worldbody><geom type="plane" size="1 1 1"/>
     <body name="arm_base" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body>
     <body name="stone" pos="1 0 0.1"><freejoint/><geom size="0.1" mass="7"/></body>
@@ -50,8 +51,8 @@ ModelPtr model_of(const std::string& xml) {
 
 constexpr double kTurn = 2.0 * std::numbers::pi;
 
-/// Balls of radius 10 mm, each fixed to the one before, with their centers at these points of the
-/// frame of a post: a cylinder of radius 50 mm and half length 0.1 m, which stands askew.
+/// Spheres of radius 10 mm, each fixed to the one before, with their centers at these points of the
+/// frame of a post: a cylinder of radius 50 mm and half length 0.1 m, which is askew.
 std::string post_scene(const std::vector<Eigen::Vector3d>& centers) {
   std::string xml = "<mujoco>" + robot_tuple("arm_base") +
                     R"(<worldbody><body name="post_frame" pos="0.3 -0.2 0.1" euler="30 50 -20">
@@ -187,7 +188,7 @@ TEST_CASE("metrics: docs/experiment_file.md has every signal and quantity as its
 
 TEST_CASE("metrics: the wall carries the weight of a resting robot and of nothing else",
           "[metrics]") {
-  const ModelPtr model = model_of(kBallScene);
+  const ModelPtr model = model_of(kSphereScene);
   const DataPtr data = make_data(*model);
   Metrics metrics(*model);
   metrics.add_defaults();
@@ -205,7 +206,7 @@ TEST_CASE("metrics: the wall carries the weight of a resting robot and of nothin
 }
 
 TEST_CASE("metrics: statistics of a sensor follow their definitions", "[metrics]") {
-  const ModelPtr model = model_of(kBallScene);
+  const ModelPtr model = model_of(kSphereScene);
   const DataPtr data = make_data(*model);
   Metrics metrics(*model);
   for (const char* name : {"tip_error_end", "tip_error_max", "tip_error_min", "tip_error_mean",
@@ -235,7 +236,7 @@ TEST_CASE("metrics: statistics of a sensor follow their definitions", "[metrics]
 }
 
 TEST_CASE("metrics: settling begins after the last time above the threshold", "[metrics]") {
-  const ModelPtr model = model_of(kBallScene);
+  const ModelPtr model = model_of(kSphereScene);
   const DataPtr data = make_data(*model);
   Metrics metrics(*model);
   const int settled = metrics.add(parse_metric("settle_time"), {}, 0.1);
@@ -280,7 +281,7 @@ TEST_CASE("metrics: an old name is refused with the present one", "[metrics]") {
 TEST_CASE("metrics: a winding is the turn of the near part of the arm, with its sign",
           "[metrics]") {
   // A helix at 62 mm, nearer than the 70 mm at which the gap is a body's radius; its last half turn
-  // is beyond the end of the post.
+  // is past the end of the post.
   const double turn = GENERATE(0.5, 2.0, 4.5, 9.0, -4.5);
   CAPTURE(turn);
   std::vector<Eigen::Vector3d> helix;
@@ -290,7 +291,7 @@ TEST_CASE("metrics: a winding is the turn of the near part of the arm, with its 
     helix.push_back(on_circle(0.062, 1.0 + share * turn, -0.08 + 0.16 * share));
   }
   CHECK(sampled_once(post_scene(helix), "winding:post:end") == Approx(turn).margin(1e-9));
-  for (Eigen::Vector3d& p : helix) p.z() += 0.1;  // the half from z = 0.1 on is beyond the end
+  for (Eigen::Vector3d& p : helix) p.z() += 0.1;  // the half from z = 0.1 on is past the end
   CHECK(sampled_once(post_scene(helix), "winding:post:end") == Approx(turn / 2).margin(1e-9));
 }
 
@@ -331,7 +332,7 @@ TEST_CASE("metrics: contacts span a full turn less the widest gap between them",
   CHECK(sampled_once(post_scene(centers), "contact_span:post:end") == Approx(c.span).margin(1e-6));
 }
 
-TEST_CASE("metrics: what is wound round must be round, and something must wind", "[metrics]") {
+TEST_CASE("metrics: what is wound around must be round, and something must wind", "[metrics]") {
   const ModelPtr model = model_of(post_scene({{0.1, 0.0, 0.0}}));
   Metrics metrics(*model);
   CHECK_THROWS_WITH(metrics.add(parse_metric("winding:box:max")),
@@ -374,7 +375,7 @@ TEST_CASE("metrics: a robot is what is declared, not what is called one", "[metr
 }
 
 TEST_CASE("metrics: a quantity that is not known makes its statistics unknown", "[metrics]") {
-  const ModelPtr model = model_of(kBallScene);
+  const ModelPtr model = model_of(kSphereScene);
   const DataPtr data = make_data(*model);
   Metrics metrics(*model);
   for (const char* name : {"tip_error_max", "tip_error_min", "tip_error_mean", "tip_error_rms"})

@@ -35,7 +35,7 @@ constexpr const char* kTargetScene = R"(<mujoco><worldbody>
 
 }  // namespace
 
-TEST_CASE("motion: a Lissajous figure repeats after its period and stays within its amplitude",
+TEST_CASE("motion: a Lissajous figure repeats after its period and remains within its amplitude",
           "[motion]") {
   Motion motion{.body = "target"};
   motion.amplitude = Vector3d(0.05, 0.02, 0.0);
@@ -49,7 +49,7 @@ TEST_CASE("motion: a Lissajous figure repeats after its period and stays within 
   }
 }
 
-TEST_CASE("motion: before its start a figure stands at its first point", "[motion]") {
+TEST_CASE("motion: before its start a figure is at its first point", "[motion]") {
   Motion motion{.body = "target"};
   motion.amplitude = motion.frequency = motion.phase = Vector3d::Ones();
   motion.start = 1.5;
@@ -143,7 +143,7 @@ TEST_CASE("motion: bodies that are missing, fixed or moved twice are refused", "
   CHECK_THROWS_WITH(bind({{.body = "target"}, {.body = "target"}}), Catch::Contains("two motions"));
 }
 
-TEST_CASE("motion: an actuator is told values at their times", "[motion]") {
+TEST_CASE("motion: an actuator is commanded values at their times", "[motion]") {
   const ModelPtr model = model_of(R"(<mujoco><worldbody>
     <body><joint name="j"/><geom size="0.1"/></body><body><joint name="k"/><geom size="0.1"/></body>
     </worldbody><actuator><motor name="first" joint="j"/><motor name="second" joint="k"/></actuator>

@@ -1,4 +1,4 @@
-// Robots are found by what they are: any prefix, a suffix, and sensors of the scene beside theirs.
+// Robots are found by what they are: any prefix, a suffix, and sensors of the scene next to theirs.
 
 #include "plugin/robot_names.hpp"
 
@@ -73,7 +73,7 @@ TEST_CASE("robots are found whatever their prefix is", "[scene]") {
   CHECK(metrics.value(error) == Approx(distance).margin(1e-4));  // not 1 m, the scene's own
 }
 
-TEST_CASE("names of robots are split at what stands before and after", "[scene]") {
+TEST_CASE("names of robots are split at what comes before and after", "[scene]") {
   const std::string prefix = GENERATE("", "arm/"), suffix = GENERATE("-1", "_right", "base");
   CAPTURE(prefix, suffix);
   CHECK(RobotNames{prefix, suffix}("base") == prefix + "base" + suffix);

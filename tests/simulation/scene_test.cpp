@@ -207,7 +207,7 @@ TEST_CASE("scene: robot settings without a robot are refused", "[scene]") {
                     Catch::Contains("attaches no robot file"));
 }
 
-TEST_CASE("scene: options that do not suit the robot are told in one line each", "[scene]") {
+TEST_CASE("scene: options that do not suit the robot are reported in one line each", "[scene]") {
   const TemporaryFolder folder;
   folder.write("arm.toml", kArm);
   const auto scene = folder.write("scene.xml", R"(<mujoco><option iterations="5"/>
@@ -301,7 +301,7 @@ TEST_CASE("scene: discrete takes its numerical damping off the joints'", "[scene
   }
 }
 
-TEST_CASE("scene: what cannot be meant is told in one line each", "[scene]") {
+TEST_CASE("scene: what cannot be meant is reported in one line each", "[scene]") {
   const TemporaryFolder folder;
   folder.write("arm.toml", std::string(kArm) + "[controller]\nplugin = \"tendril.reach\"\n");
   const auto scene = folder.write("scene.xml", R"(<mujoco><compiler conflict="merge"/>
@@ -385,7 +385,7 @@ TEST_CASE("scene: a lone robot gets light and the target that its controller nam
 
 namespace {
 
-/// A scene of an arm and a swinging ball with more elements of assets and of the world.
+/// A scene of an arm and a swinging sphere with more elements of assets and of the world.
 std::string look_scene(const std::string& assets, const std::string& world) {
   return R"(<mujoco><compiler conflict="merge"/>
     <option timestep="0.001" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
@@ -404,7 +404,7 @@ constexpr const char* kSky =
 
 }  // namespace
 
-TEST_CASE("scene: without a sky it gets what pictures need, and moves bit for bit as before",
+TEST_CASE("scene: without a sky it gets what images need, and moves bit for bit as before",
           "[scene]") {
   const Files files;
   const Scene bare = load_scene(files.folder.write("own.xml", look_scene(kSky, "")));

@@ -33,7 +33,7 @@ std::string swing(const std::string& attributes) {
 
 }  // namespace
 
-TEST_CASE("angles: those of another unit than the compiler's are told", "[scene]") {
+TEST_CASE("angles: those of another unit than the compiler's are reported", "[scene]") {
   const std::string radian = R"(<compiler angle="radian"/>)";
   const auto in_radian = notices(radian, swing(R"(euler="0 90 0")"));
   REQUIRE(in_radian.size() == 1);
@@ -56,7 +56,8 @@ TEST_CASE("angles: parts of pi look like radians, round numbers do not", "[scene
   CHECK(!look({1.5708, 90.0}));
 }
 
-TEST_CASE("keyframes: other counts than the model's are told, and refused as a start", "[scene]") {
+TEST_CASE("keyframes: other counts than the model's are reported, and refused as a start",
+          "[scene]") {
   const TemporaryFolder folder;
   folder.write(
       "arm.toml",

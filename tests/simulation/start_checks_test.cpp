@@ -1,4 +1,4 @@
-// What is doubted of the state in which robots start.
+// Plausibility warnings about the state in which robots start.
 
 #include "simulation/scene/start_checks.hpp"
 
@@ -23,7 +23,7 @@ links = 4
 mass = 0.05
 )";
 
-std::vector<std::string> doubts(const std::string& world, const std::string& option = "") {
+std::vector<std::string> warnings(const std::string& world, const std::string& option = "") {
   const TemporaryFolder folder;
   folder.write("arm.toml", kArm);
   const Scene scene = load_scene(folder.write(
@@ -35,7 +35,7 @@ iterations="100" {}/><asset><model name="robot" file="arm.toml"/>
                   option, world)));
   const DataPtr data = make_data(*scene.model);
   mj_forward(scene.model.get(), data.get());
-  return start_doubts(*scene.model, *data);
+  return start_warnings(*scene.model, *data);
 }
 
 constexpr const char* kAttached = R"(<attach model="robot" body="base" prefix="A_"/>)";
@@ -45,7 +45,7 @@ constexpr const char* kOnFreeBody =
 
 }  // namespace
 
-TEST_CASE("start: a robot inside something is told with both names", "[scene]") {
+TEST_CASE("start: a robot inside something is reported with both names", "[scene]") {
   struct Case {
     std::string name, world;
     std::vector<std::string> words;
@@ -61,20 +61,20 @@ TEST_CASE("start: a robot inside something is told with both names", "[scene]") 
        {"robot A_base starts inside robot B_base", "there is no collision between the two"}},
   }));
   DYNAMIC_SECTION(c.name) {
-    const auto lines = doubts(c.world);
+    const auto lines = warnings(c.world);
     REQUIRE(lines.size() == 1);
     for (const std::string& word : c.words) CHECK_THAT(lines[0], Contains(word));
   }
 }
 
-TEST_CASE("start: robots that are beside things, and touch them, are not told", "[scene]") {
-  CHECK(doubts(kAttached).empty());
-  CHECK(doubts(std::string(kAttached) + R"(<geom type="plane" size="1 1 1"/>)").empty());
-  CHECK(
-      doubts(std::string(kAttached) + R"(<geom type="box" size="0.02 0.1 0.1" pos="0.028 0 0.1"/>)")
-          .empty());
-  CHECK(doubts(std::string(kAttached) +
-               R"(<frame pos="0.1 0 0"><attach model="robot" body="base" prefix="B_"/></frame>)")
+TEST_CASE("start: robots that are next to things, and touch them, are not reported", "[scene]") {
+  CHECK(warnings(kAttached).empty());
+  CHECK(warnings(std::string(kAttached) + R"(<geom type="plane" size="1 1 1"/>)").empty());
+  CHECK(warnings(std::string(kAttached) +
+                 R"(<geom type="box" size="0.02 0.1 0.1" pos="0.028 0 0.1"/>)")
+            .empty());
+  CHECK(warnings(std::string(kAttached) +
+                 R"(<frame pos="0.1 0 0"><attach model="robot" body="base" prefix="B_"/></frame>)")
             .empty());
 }
 
@@ -101,10 +101,10 @@ impratio="10" iterations="100"/><asset><model name="robot" file="arm.toml"/></as
 }
 
 TEST_CASE("start: a base falls if nothing carries it, and only then", "[scene]") {
-  const auto lines = doubts(kOnFreeBody);
+  const auto lines = warnings(kOnFreeBody);
   REQUIRE(lines.size() == 1);
   CHECK_THAT(lines[0], Contains("robot A_base: its base falls: body 'hand' has a free joint"));
-  CHECK(doubts(kOnFreeBody, R"(gravity="0 0 0")").empty());
-  CHECK(doubts(std::string(kOnFreeBody) + R"(<geom type="plane" size="1 1 1" pos="0 0 -1"/>)")
+  CHECK(warnings(kOnFreeBody, R"(gravity="0 0 0")").empty());
+  CHECK(warnings(std::string(kOnFreeBody) + R"(<geom type="plane" size="1 1 1" pos="0 0 -1"/>)")
             .empty());
 }

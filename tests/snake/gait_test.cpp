@@ -123,7 +123,7 @@ TEST_CASE("gait: angles cost no allocation, and the same phase gives the same bi
 }
 
 // An oracle that knows no Bessel function: the smooth body line of slope alpha sin(2 pi s /
-// Lambda), held where it touches the ground, goes on by what its arc is longer than its base in
+// Lambda), held where it touches the ground, advances by what its arc is longer than its base in
 // each wave.
 TEST_CASE("gait: the thin wave's speed is what its arc is longer than its base", "[snake]") {
   const double waves = GENERATE(1.5, 2.0, 3.0), amplitude = GENERATE(0.25, 0.45, 0.8);

@@ -144,7 +144,7 @@ TEST_CASE("growing path: position, tangent and curvature are continuous at the t
     s += (target - before).norm();
     before = target;
     off = std::max(off, (view.at(s).position - target).norm());
-    if (&target == &targets.back()) break;  // beyond it the path is straight
+    if (&target == &targets.back()) break;  // past it the path is straight
     const CurvePoint left = view.at(s - 1e-9), right = view.at(s + 1e-9);
     jump = std::max({jump, (left.first - right.first).norm(),
                      1e-3 * (left.second - right.second).norm(),
@@ -325,7 +325,7 @@ TEST_CASE("growing path: its memory is what the layout says", "[snake]") {
   }
 }
 
-TEST_CASE("growing path: whatever its memory holds, nothing is read or written beyond it",
+TEST_CASE("growing path: whatever its memory holds, nothing is read or written outside it",
           "[snake]") {
   constexpr int kCapacity = 12;
   const SnakeChain chain = SnakeChain::uniform(3, 0.07);

@@ -93,7 +93,7 @@ TEST_CASE("fit: halves the odd joints' distance on every curve", "[snake]") {
   }
 }
 
-TEST_CASE("fit: a fixed base stays where it is", "[snake]") {
+TEST_CASE("fit: a fixed base does not move", "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(8, 0.07);
   const SineCurve curve(0.08, 0.9, 0.07, 0.8, 2.0);
   MarchArrays arrays(chain);
@@ -114,7 +114,7 @@ TEST_CASE("fit: keeps the joint limits", "[snake]") {
   const MarchStart start = choose_start(free, helix, 0.1, MarchDirection::BaseToHead,
                                         Vector3d::UnitZ(), arrays.memory());
   REQUIRE(start.march.ok());
-  // Limits so narrow that the start touches them and the fit wants beyond.
+  // Limits so narrow that the start touches them and the fit tends outside.
   const SnakeChain chain = SnakeChain::uniform(8, 0.07, start.largest_angle);
   SnakeFit fit(chain, {.angle_weight = 0.0});
   const SnakeFitResult result = fit.fit(helix, start.march.X_WB, arrays.angles, arrays.parameters);
@@ -122,7 +122,7 @@ TEST_CASE("fit: keeps the joint limits", "[snake]") {
   CHECK(result.after.odd < result.before.odd);
 }
 
-TEST_CASE("fit: what is on the curve already stays", "[snake]") {
+TEST_CASE("fit: what is on the curve already is unchanged", "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(4, 0.07);
   const Line line({0, 0, 0}, {1, 0, 0}, 2.0);
   MarchArrays arrays(chain);

@@ -142,7 +142,7 @@ TEST_CASE("torus march: steady arcs give the known joint angles", "[snake]") {
   }
 }
 
-TEST_CASE("torus march: arcs beyond the limit give a reason, just within it angles", "[snake]") {
+TEST_CASE("torus march: arcs above the limit give a reason, just within it angles", "[snake]") {
   const double limit = 1.0, a = 0.07;
   const SnakeChain chain = SnakeChain::uniform(6, a, limit);
   const double yaw_radius = a / std::sin(limit / 2.0), pitch_radius = a / std::tan(limit / 2.0);
@@ -169,7 +169,7 @@ TEST_CASE("torus march: arcs beyond the limit give a reason, just within it angl
   }
 }
 
-TEST_CASE("torus march: failures name the module and keep what lies beyond it", "[snake]") {
+TEST_CASE("torus march: failures name the module and keep what comes after it", "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(4, 0.07);
   MarchArrays arrays(chain);
   std::fill(arrays.angles.begin(), arrays.angles.end(), 9.0);

@@ -8,7 +8,7 @@
 
 namespace tendril::test {
 
-/// A number that may stand in a damaged or foreign array: of any size, an index, none at all.
+/// A number that may be in a damaged or foreign array: of any size, an index, none at all.
 inline double random_number(Random& random) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double sign = random.integer(0, 1) == 0 ? -1.0 : 1.0;

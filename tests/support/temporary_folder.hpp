@@ -8,7 +8,7 @@
 
 namespace tendril::test {
 
-/// A folder of its own under the system's temporary folder, removed at the end of the scope.
+/// A separate folder under the system's temporary folder, removed at the end of the scope.
 class TemporaryFolder {
  public:
   TemporaryFolder()

@@ -8,7 +8,7 @@
 namespace tendril {
 
 CameraControl::CameraControl(simulation::ViewSource& source,
-                             const simulation::PictureOptions& options)
+                             const simulation::ImageOptions& options)
     : camera_(source.start_camera(options)) {
   if (camera_.type == mjCAMERA_FIXED) index_ = camera_.fixedcamid;
 }

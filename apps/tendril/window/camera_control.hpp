@@ -9,12 +9,12 @@ namespace tendril {
 /// The camera of the window: one of the scene's, or a free one that the mouse moves.
 class CameraControl {
  public:
-  CameraControl(simulation::ViewSource& source, const simulation::PictureOptions& options);
+  CameraControl(simulation::ViewSource& source, const simulation::ImageOptions& options);
 
   [[nodiscard]] mjvCamera& camera() noexcept { return camera_; }
 
   /// @param index  of a camera of the scene; -1 and those it does not have: a free one that shows
-  ///               the scene as it stands
+  ///               the scene as it is
   /// @param shown  the image, in pixels
   void choose(int index, simulation::ViewSource& source, const mjrRect& shown);
   /// Chooses the next camera of the scene; after the last one the free one.

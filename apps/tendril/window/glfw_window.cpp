@@ -34,7 +34,7 @@ GlfwWindow::GlfwWindow(const std::string& title, int width, int height, bool is_
   glfwSetErrorCallback([](int, const char* text) { glfw_message() = text; });
   if (glfwInit() != GLFW_TRUE) {
     throw RenderError(fmt::format(
-        "no window: {}; a window needs a display (over ssh: ssh -X), pictures without one: "
+        "no window: {}; a window needs a display (over ssh: ssh -X), images without one: "
         "tendril run --video",
         glfw_message().empty() ? "GLFW does not start" : glfw_message()));
   }

@@ -69,7 +69,7 @@ constexpr KeyRow kRows[] = {
     {Where::Live, {}, "Ctrl + left drag", "rotate the selected body", nullptr},
     {Where::Always, {GLFW_KEY_F1}, "F1", "this help",
      [](Session& s, int) { s.shown.help = !s.shown.help; }},
-    {Where::Always, {GLFW_KEY_F2}, "F2", "picture of the window (PNG)",
+    {Where::Always, {GLFW_KEY_F2}, "F2", "screenshot of the window (PNG)",
      [](Session& s, int) { s.screenshot_requested = true; }},
     {Where::Always, {GLFW_KEY_Q}, "Q", "close", [](Session& s, int) { s.window.close(); }},
 };

@@ -23,7 +23,7 @@ struct KeyRow {
 /// Tells whether a row holds for what is shown.
 [[nodiscard]] bool applies(const KeyRow& row, const simulation::ViewSource& source);
 
-/// Does what the key stands for, if anything.
+/// Does what the key is for, if anything.
 void press(Session& session, int key, int modifiers);
 
 }  // namespace tendril

@@ -15,8 +15,8 @@ constexpr double kEarthGravity = 9.81;  // m/s^2
 
 /// Distance of the cursor from a body's origin as the camera sees it, in pixels; infinity: behind
 /// the camera.
-double distance_in_picture(const mjtNum* position, const mjvGLCamera& eye,
-                           const MouseForce::Cursor& cursor) {
+double distance_in_image(const mjtNum* position, const mjvGLCamera& eye,
+                         const MouseForce::Cursor& cursor) {
   mjtNum from_eye[3], right[3];
   const mjtNum forward[3] = {eye.forward[0], eye.forward[1], eye.forward[2]};
   const mjtNum up[3] = {eye.up[0], eye.up[1], eye.up[2]};
@@ -27,8 +27,8 @@ double distance_in_picture(const mjtNum* position, const mjvGLCamera& eye,
   // In the plane of the frustum's near side, then in pixels.
   const double shrink = eye.orthographic != 0 ? 1.0 : eye.frustum_near / depth;
   const double height = eye.frustum_top - eye.frustum_bottom;
-  const double pixels = cursor.picture.height / height;
-  const double x = 0.5 * cursor.picture.width +
+  const double pixels = cursor.viewport.height / height;
+  const double x = 0.5 * cursor.viewport.width +
                    pixels * (shrink * mju_dot3(from_eye, right) - eye.frustum_center);
   const double y = pixels * (shrink * mju_dot3(from_eye, up) - eye.frustum_bottom);
   return std::hypot(x - cursor.x, y - cursor.y);
@@ -43,7 +43,7 @@ int target_under(const mjModel& model, const mjData& data, const mjvScene& scene
   double nearest_distance = kFinger;
   for (int body = 1; body < model.nbody; ++body) {
     if (!MouseForce::is_target(model, body)) continue;
-    const double distance = distance_in_picture(data.xpos + 3 * body, eye, cursor);
+    const double distance = distance_in_image(data.xpos + 3 * body, eye, cursor);
     if (distance >= nearest_distance) continue;
     nearest = body;
     nearest_distance = distance;
@@ -66,7 +66,7 @@ MouseForce::Hit MouseForce::find(const mjModel& model, const mjData& data, const
   if (hit.body >= 0) return hit;
   mjtNum point[3];
   int geom = -1, flex = -1, skin = -1;
-  const double width = cursor.picture.width, height = cursor.picture.height;
+  const double width = cursor.viewport.width, height = cursor.viewport.height;
   hit.body = mjv_select(&model, &data, &view, width / height, cursor.x / width, cursor.y / height,
                         &scene, point, &geom, &flex, &skin);
   if (hit.body > 0) {

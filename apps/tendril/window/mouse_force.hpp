@@ -11,7 +11,7 @@ class MouseForce {
   /// Position of the cursor in an image of the scene, in pixels from its lower left.
   struct Cursor {
     double x, y;
-    mjrRect picture;
+    mjrRect viewport;
   };
   /// A body, and a point of it in its coordinates. -1: none.
   struct Hit {
@@ -48,7 +48,7 @@ class MouseForce {
   /// Acts in a step: the engine's perturbation, but a pull by a spring that is scaled to the whole
   /// robot; the engine's is scaled to one light link.
   void act(const mjModel& model, mjData& data);
-  /// Moves what is dragged while the simulation stands.
+  /// Moves what is dragged while the simulation is paused.
   void move_paused(const mjModel& model, mjData& data) const;
   [[nodiscard]] double pull_force() const noexcept { return pull_force_; }  ///< [N]
 

@@ -237,22 +237,21 @@ void draw_time_bar(Session& s, const mjrRect& whole) {
               fmt::format("{:.2f} / {:.2f} s", time, last).c_str(), &s.drawn->context);
 }
 
-/// @param beside  the numbers
-void draw_notice(const Session& s, const mjrRect& beside) {
+/// @param area  next to the numbers
+void draw_notice(const Session& s, const mjrRect& area) {
   if (s.window.time() >= s.notice_end) return;
-  mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, beside,
-              wrapped(s.drawn->context, s.notice, beside.width).c_str(), nullptr,
-              &s.drawn->context);
+  mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, area,
+              wrapped(s.drawn->context, s.notice, area.width).c_str(), nullptr, &s.drawn->context);
 }
 
 /// Why a simulation stopped; a recording only ends.
-void draw_stop(const Session& s, const mjrRect& beside) {
+void draw_stop(const Session& s, const mjrRect& area) {
   const std::string stopped = s.source->stopped();
   if (stopped.empty() || !s.source->is_live()) return;
   const mjrContext& context = s.drawn->context;
-  mjr_overlay(mjFONT_BIG, mjGRID_TOP, beside, "\n\nThe simulation stopped", nullptr, &context);
-  const std::string why = wrapped(context, stopped, beside.width);
-  mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, beside,
+  mjr_overlay(mjFONT_BIG, mjGRID_TOP, area, "\n\nThe simulation stopped", nullptr, &context);
+  const std::string why = wrapped(context, stopped, area.width);
+  mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, area,
               fmt::format("\n\n\n\n\n\n{}\nBackspace: reset", why).c_str(), nullptr, &context);
 }
 
@@ -272,15 +271,15 @@ void draw_overlays(Session& s, const mjrRect& whole) {
   if (s.shown.plots && !s.shown.help)  // both need the right side
     s.plots.draw(*s.source, whole, s.drawn->context);
   if (s.source->range()) draw_time_bar(s, whole);
-  mjrRect beside = whole;
+  mjrRect area = whole;
   if (s.shown.numbers) {
-    beside.left += draw_numbers(s, whole);
+    area.left += draw_numbers(s, whole);
     draw_checks(s, whole);
   }
   if (s.shown.help) draw_help(s, whole);
-  beside.width -= beside.left - whole.left;
-  draw_notice(s, beside);
-  draw_stop(s, beside);
+  area.width -= area.left - whole.left;
+  draw_notice(s, area);
+  draw_stop(s, area);
 }
 
 }  // namespace tendril

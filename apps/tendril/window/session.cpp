@@ -116,7 +116,7 @@ void Session::reopen() {
   drawn.reset();  // before the next: one context at a time
   drawn = std::make_unique<DrawnModel>(model(), window.font_scale());
   attach();
-  camera.keep(*source, picture());
+  camera.keep(*source, viewport());
   tell(goes_on ? "Loaded again" : "Loaded again, from the start");
 }
 
@@ -129,7 +129,7 @@ bool Session::has_panel() const {
   return shown.panel && panel && window.framebuffer().width > 2 * panel->width();
 }
 
-mjrRect Session::picture() const {
+mjrRect Session::viewport() const {
   mjrRect rectangle = window.framebuffer();
   if (has_panel()) rectangle.width -= panel->width();
   return rectangle;
@@ -164,7 +164,7 @@ void Session::switch_contacts() {
 
 void Session::free_camera() {
   mouse.select({});
-  camera.choose(-1, *source, picture());
+  camera.choose(-1, *source, viewport());
 }
 
 /// Into the first free folder, as `tendril run` names its files.
@@ -215,14 +215,14 @@ void Session::on_press(mjtButton button, int modifiers) {
   const double now = window.time(), x = window.cursor_x(), y = window.cursor_y();
   const bool twice = button == mjBUTTON_LEFT && now - last_click_ < kDoubleClick;
   last_click_ = button == mjBUTTON_LEFT ? now : -1.0;
-  if (source->range() && is_on(time_bar(picture()), x, y)) {
+  if (source->range() && is_on(time_bar(viewport()), x, y)) {
     drag_ = Drag::Bar;
     seek_cursor();
     return;
   }
   drag_ = Drag::View;
   const MouseForce::Hit hit = MouseForce::find(model(), source->data(), shown.scene, drawn->scene,
-                                               {.x = x, .y = y, .picture = picture()});
+                                               {.x = x, .y = y, .viewport = viewport()});
   if (twice) mouse.select(hit);
   if (!source->is_live() || button == mjBUTTON_MIDDLE) return;
   const bool control = (modifiers & kControlModifier) != 0;
@@ -260,7 +260,7 @@ void Session::on_scroll(double dy) {
 
 void Session::seek_cursor() {
   const auto [first, last] = *source->range();
-  const mjrRect bar = time_bar(picture());
+  const mjrRect bar = time_bar(viewport());
   const double fraction = std::clamp((window.cursor_x() - bar.left) / bar.width, 0.0, 1.0);
   paused = true;
   source->seek(first + fraction * (last - first));
@@ -278,7 +278,7 @@ void Session::run() {
     if (options.reopen && watcher.has_changed(window.time())) reopen();
     const Clock::time_point drawing = Clock::now();
     draw();
-    if (screenshot_requested) take_picture();
+    if (screenshot_requested) save_screenshot();
     window.swap();
     drawing_time_ = Clock::now() - drawing;
     notice_slow_drawing();
@@ -313,7 +313,7 @@ void Session::measure_speed() {
 
 void Session::draw() {
   if (const std::string error = source->take_recording_error(); !error.empty()) tell(error);
-  const mjrRect whole = picture();
+  const mjrRect whole = viewport();
   if (whole.width <= 0 || whole.height <= 0) return;
   mjvScene& scene = drawn->scene;
   const bool centerline = shown.centerline && !drawn->centerlines.robots().empty();
@@ -363,11 +363,11 @@ void Session::take_screenshot() {
     draw();
     if (frame == 0) window.swap();
   }
-  write_picture(options.screenshot);
+  write_screenshot(options.screenshot);
 }
 
 /// Writes what has been drawn.
-void Session::write_picture(const std::filesystem::path& file) {
+void Session::write_screenshot(const std::filesystem::path& file) {
   const mjrRect whole = window.framebuffer();
   const auto row = static_cast<std::size_t>(3 * whole.width);
   std::vector<std::uint8_t> bottom_up(row * static_cast<std::size_t>(whole.height));
@@ -381,12 +381,12 @@ void Session::write_picture(const std::filesystem::path& file) {
 }
 
 /// Saves a screenshot in the working directory, under the first free number.
-void Session::take_picture() {
+void Session::save_screenshot() {
   screenshot_requested = false;
   const std::filesystem::path file =
       first_free([](int number) { return fmt::format("tendril_{:03}.png", number); });
   try {
-    write_picture(file);
+    write_screenshot(file);
     tell("Written: " + file.string());
   } catch (const std::exception& error) {
     tell(error.what());

@@ -63,13 +63,13 @@ struct Session {
   void change_speed(double factor);
   void switch_contacts();
   void record_or_end();
-  void next_camera() { camera.choose_next(*source, picture()); }
+  void next_camera() { camera.choose_next(*source, viewport()); }
   void free_camera();
 
   void tell(const std::string& text);  ///< shows a notice
   [[nodiscard]] const mjModel& model() const { return source->model(); }
   [[nodiscard]] bool has_panel() const;
-  [[nodiscard]] mjrRect picture() const;  ///< of the scene: all but the panel
+  [[nodiscard]] mjrRect viewport() const;  ///< of the scene: all but the panel
 
   std::unique_ptr<simulation::ViewSource> source;
   ViewerOptions options;
@@ -106,8 +106,8 @@ struct Session {
   void measure_speed();
   void draw();
   void notice_slow_drawing();
-  void write_picture(const std::filesystem::path& file);
-  void take_picture();
+  void write_screenshot(const std::filesystem::path& file);
+  void save_screenshot();
 
   Drag drag_ = Drag::None;
   double last_click_ = -1.0;

@@ -110,7 +110,7 @@ class ByHand {
 thread_local const std::vector<LiveRun::Control>* ByHand::ours = nullptr;
 
 /// Everything that the next step depends on. The memory of a controller's last faults, which one of
-/// the two lacks, is at the end of its own.
+/// the two lacks, is at its own end.
 void copy_state(const mjModel& from_model, const mjData& from, const mjModel& to_model,
                 mjData& to) {
   constexpr unsigned kState = mjSTATE_INTEGRATION & ~static_cast<unsigned>(mjSTATE_PLUGIN);
@@ -363,14 +363,14 @@ void Playback::step(int count) { go_to(row_ + count); }
 
 void Playback::seek(double time) { go_to(scene_.row_at(time)); }
 
-mjvCamera ViewSource::start_camera(const PictureOptions& options) {
-  const mjvCamera own = picture_camera(model(), options.camera);
+mjvCamera ViewSource::start_camera(const ImageOptions& options) {
+  const mjvCamera own = image_camera(model(), options.camera);
   const double aspect = static_cast<double>(options.width) / options.height;
   if (own.type != mjCAMERA_FIXED) return scene_camera(model(), data(), own, aspect);
   return options.camera.empty() ? complete_camera(model(), data(), own, aspect) : own;
 }
 
-mjvCamera Playback::start_camera(const PictureOptions& options) {
+mjvCamera Playback::start_camera(const ImageOptions& options) {
   const mjvCamera camera =
       recording_camera(scene_, options, scene_.start_time(), scene_.end_time());
   go_to(row_);

@@ -88,7 +88,7 @@ class ViewSource {
   [[nodiscard]] virtual const ViewSignals& signals() const = 0;
 
   /// Advances by simulated time, but computes no longer than `budget`. A remainder below one step
-  /// is kept for the next call; time beyond the budget is dropped. Returns the simulated time that
+  /// is kept for the next call; time over the budget is dropped. Returns the simulated time that
   /// passed [s].
   virtual double advance(double seconds, Clock::duration budget) = 0;
   /// Advances by single steps or rows; backwards only in a recording.
@@ -133,10 +133,10 @@ class ViewSource {
   /// Why rows of a recording could not be written, once; empty otherwise.
   [[nodiscard]] virtual std::string take_recording_error() { return {}; }
 
-  /// The camera to start with: that of images (picture_camera) if it shows all of the robots
-  /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a
+  /// The camera to start with: that of images (image_camera) if it shows all of the robots
+  /// (complete_camera), or a free one that shows the scene as it is (scene_camera), or a
   /// recording's whole motion (recording_camera).
-  [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options);
+  [[nodiscard]] virtual mjvCamera start_camera(const ImageOptions& options);
 };
 
 /// A scene that is stepped, with the motions, faults and checks of its experiment. What is changed
@@ -241,7 +241,7 @@ class Playback final : public ViewSource {
   [[nodiscard]] std::string stopped() const override;
   [[nodiscard]] std::optional<std::pair<double, double>> range() const override;
   void seek(double time) override;
-  [[nodiscard]] mjvCamera start_camera(const PictureOptions& options) override;
+  [[nodiscard]] mjvCamera start_camera(const ImageOptions& options) override;
 
   [[nodiscard]] std::int64_t row() const noexcept { return row_; }
   [[nodiscard]] std::int64_t row_count() const noexcept { return scene_.row_count(); }

@@ -32,12 +32,12 @@ def _element(recording: Recording, field: str, index: int) -> str:
     if not table:
         return f"{field}[{index}]"
     rows = recording.tables[table]
-    places = [int(row[address]) if address else place for place, row in enumerate(rows)]
-    found = [(place, row["name"]) for place, row in zip(places, rows, strict=True) if place <= index]
+    starts = [int(row[address]) if address else start for start, row in enumerate(rows)]
+    found = [(start, row["name"]) for start, row in zip(starts, rows, strict=True) if start <= index]
     if not found:
         return f"{field}[{index}]"
-    place, name = max(found)
-    return f"{field} {name}" + (f"[{index - place}]" if index != place else "")
+    start, name = max(found)
+    return f"{field} {name}" + (f"[{index - start}]" if index != start else "")
 
 
 class RecordingPair:

@@ -76,14 +76,14 @@ class Pair(Dataset):
             named={},
             compare=tuple(one for one in first.plan.compare if one.metric in metrics),
         )
-        places = {text: place for place, text in enumerate(cells)}
+        indices = {text: index for index, text in enumerate(cells)}
         rows: list[tuple[int, int, SweepRun]] = []
         for number, part in enumerate(parts):
             for row, run in enumerate(part._runs):
-                place, order = places.get(key(part.plan, run)), seeds.get(run.seed)
-                if place is not None and order is not None:
+                index, order = indices.get(key(part.plan, run)), seeds.get(run.seed)
+                if index is not None and order is not None:
                     rows.append(
-                        (number, row, replace(run, variant=self.plan.variants[number], cell=place, order=order))
+                        (number, row, replace(run, variant=self.plan.variants[number], cell=index, order=order))
                     )
         self._take(rows)
 
@@ -114,16 +114,16 @@ class Pair(Dataset):
         for part in self.parts:
             for machine, count in part.machines.items():
                 self.machines[machine] = self.machines.get(machine, 0) + count
-        place = {(number, row): here for here, (number, row, _) in enumerate(rows)}
+        index = {(number, row): here for here, (number, row, _) in enumerate(rows)}
         self.failed_checks = [
-            (place[number, row], name)
+            (index[number, row], name)
             for number, part in enumerate(self.parts)
             for row, name in part.failed_checks
-            if (number, row) in place
+            if (number, row) in index
         ]
 
     def playback(self, id: str) -> None:
-        """Returns None: the page stands elsewhere."""
+        """Returns None: the page is elsewhere."""
 
     def folder_of(self, row: int) -> Path:
         return self.parts[self._origins[row]].folder

@@ -22,7 +22,7 @@ _STATE = ("time", "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
     """An experiment whose actuators an agent drives; motions, faults, metrics and checks are those of the file.
 
-    An episode is a run with a seed of its own: `[vary]` and faults are drawn anew, and the scene is compiled. It is
+    An episode is a run with its own seed: `[vary]` and faults are drawn again, and the scene is compiled. It is
     truncated after the experiment's duration. `info` has every named sensor of the scene under its name, `time`, and at
     the end `result`, a tendril.Result.
     """
@@ -56,7 +56,7 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         self._set, self._reward, self._rate = set, reward, rate
         self._action, self._observation = action, observation
         self._renderer: _sim.Renderer | None = None
-        self._clipped = False  # an action, which is told once
+        self._clipped = False  # an action, which is reported once
         self._begin(self._experiment.seed)
         size = len(self._observe())
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)

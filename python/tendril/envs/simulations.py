@@ -62,7 +62,7 @@ class Task(ABC):
         self.within = np.zeros(count, dtype=np.int64)  #: steps at the goal in a row
 
     def __getstate__(self) -> dict[str, Any]:
-        """The states of the simulations, and what the task remembers of them: a copy goes on with the same numbers."""
+        """States of the simulations, and what the task remembers of them: a copy continues with the same numbers."""
         state = self.batch.state
         own = {
             name: value.copy()

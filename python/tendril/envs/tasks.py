@@ -94,10 +94,10 @@ class Insert(Task):
         whole = np.array(_sim.path_points(self._WAYPOINTS, self._CORNER_RADIUS, self._SPACING))
         self._path = whole[: round(self._END / self._SPACING) + 1]
         # Of a point of the path as the nearest one: progress, 0 .. 1, and the point to go for.
-        place, last = np.arange(len(self._path)), len(self._path) - 1
+        index, last = np.arange(len(self._path)), len(self._path) - 1
         start, ahead = round(self._START / self._SPACING), round(self._AHEAD / self._SPACING)
-        self._progress_at = np.maximum(place - start, 0) / (last - start)
-        self._next_at = self._path[np.minimum(place + ahead, last)]
+        self._progress_at = np.maximum(index - start, 0) / (last - start)
+        self._next_at = self._path[np.minimum(index + ahead, last)]
         self._progress, self._next, self._force = np.zeros(count), np.zeros((count, 3)), np.zeros(count)
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
@@ -184,7 +184,7 @@ class YoubotReach(Task):
 
     scene, actions, observations, steps = "youbot_reach.xml", 8, 22, 400
     rates = np.array([0.8, 0.8, 1.2, *[np.pi / 2] * 5])  # m/s, rad/s: the speed limits
-    _AREA = 0.8  # m, half the side of the square in which platforms of targets stand
+    _AREA = 0.8  # m, half the side of the square in which platforms of targets are
     _LOWEST = 0.1  # m, of a target
     _JOINT_RANGE = 0.8  # part of the joint limits that targets use
 

@@ -144,7 +144,7 @@ def main(words: Sequence[str]) -> int:
     command.add_argument("--action", default="ctrl", help="ctrl, or command: what the controllers report [ctrl]")
     command.add_argument("--reward", metavar="METRIC", help="a sensor or wall_force; --reward=-NAME negates it [0]")
     command.add_argument(
-        "--video", action="store_true", help="with lerobot: films of the camera of the pictures, 640 x 480"
+        "--video", action="store_true", help="with lerobot: videos from the camera of the images, 640 x 480"
     )
     command.add_argument("--quiet", action="store_true", help="print nothing")
     options = command.parse_args(words)

@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 
 @contextmanager
-def whole(out: Path) -> Iterator[Path]:
+def atomic(out: Path) -> Iterator[Path]:
     """A path to write to, which gets its name when it is whole."""
     part = out.with_name(out.name + ".part")
     _remove(part)
@@ -65,12 +65,12 @@ class _Storage:
 
 
 @contextmanager
-def whole_hdf5(out: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
+def atomic_hdf5(out: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
     """An h5py.File for writing, which gets its name when it is whole, and a function that throws OSError when something
     could not be written."""
     import h5py
 
-    with whole(out) as part, open(part, "w+b", buffering=0) as stream:
+    with atomic(out) as part, open(part, "w+b", buffering=0) as stream:
         storage = _Storage(stream)
 
         def check() -> None:

@@ -39,11 +39,11 @@ class MovingShapes:
         model = scene.model
         self.frames = [model.body(int(body)).name or f"body_{body}" for body in scene.moving]
         self.times = recording.time[self.rows]
-        place = {int(body): i for i, body in enumerate(scene.moving)}
+        index = {int(body): i for i, body in enumerate(scene.moving)}
         colors = scene.colors()
         self.shapes = []
         for geom in map(int, scene.geoms):
-            body = place.get(int(model.geom_bodyid[geom]), -1)
+            body = index.get(int(model.geom_bodyid[geom]), -1)
             kind = int(model.geom_type[geom])
             pose = (
                 (model.geom_pos[geom], model.geom_quat[geom])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
-from tendril.export.files import whole
+from tendril.export.files import atomic
 from tendril.export.steps import Steps, observed_columns
 from tendril.export.table import column_names
 from tendril.playback.scene import RecordedScene
@@ -65,11 +65,11 @@ def _write_video(steps: Steps, file: Path) -> dict[str, list[Any]]:
         for number, row in enumerate(steps.rows[:-1]):
             scene.place(int(row))
             mujoco.mj_fwdPosition(scene.model, scene.data)
-            picture = renderer.render(scene.data)
+            frame = renderer.render(scene.data)
             assert process.stdin is not None
-            process.stdin.write(picture.tobytes())
+            process.stdin.write(frame.tobytes())
             if number % every == 0:
-                seen.append(picture[::8, ::8].reshape(-1, 3) / 255)
+                seen.append(frame[::8, ::8].reshape(-1, 3) / 255)
     except BrokenPipeError:
         pass  # it says why
     finally:
@@ -195,7 +195,7 @@ class _DataSet:
         self._rows.append(row)
         self._total += len(steps.actions)
 
-    def _place(self) -> tuple[int, int]:
+    def _chunk_and_file(self) -> tuple[int, int]:
         """Chunk and file of the next episode."""
         return divmod(len(self._rows), LEROBOT_CHUNK)
 
@@ -217,7 +217,7 @@ class _DataSet:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        chunk, file = self._place()
+        chunk, file = self._chunk_and_file()
         table = {
             name: pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
             if values.ndim > 1
@@ -229,7 +229,7 @@ class _DataSet:
         pq.write_table(pa.table(table), target)
 
     def _row(self, n: int) -> dict[str, Any]:
-        chunk, file = self._place()
+        chunk, file = self._chunk_and_file()
         return {
             "episode_index": len(self._rows),
             "tasks": [self._title],
@@ -244,7 +244,7 @@ class _DataSet:
 
     def _video(self, steps: Steps) -> dict[str, Any]:
         """Writes the video of an episode. Returns its part of the row."""
-        chunk, file = self._place()
+        chunk, file = self._chunk_and_file()
         target = self._folder / VIDEO_PATH.format(video_key=VIDEO, chunk_index=chunk, file_index=file)
         self._videos.append(_write_video(steps, target))
         self._features[VIDEO] = _video_feature(self._fps)
@@ -293,7 +293,7 @@ class _DataSet:
 
 
 def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
-    with whole(out) as part:
+    with atomic(out) as part:
         data = _DataSet(part, title)
         for steps in episodes:
             data.add(steps)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import whole
+from tendril.export.files import atomic
 from tendril.export.geometry import VIEWER_FPS, MovingShapes, Shape
 from tendril.export.steps import Choice
 from tendril.playback.scene import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
@@ -136,7 +136,7 @@ def write_mcap(recording: Recording, out: Path, choice: Choice) -> None:
 
     motion = MovingShapes(recording, choice.fps or VIEWER_FPS)
     sensors = [sensor for sensor in recording.tables["sensors"] if sensor["name"]]
-    with whole(out) as part, open(part, "wb") as file:
+    with atomic(out) as part, open(part, "wb") as file:
         writer = Writer(file)
         writer.start(library="tendril")
         channels = _add_channels(writer, sensors)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import in_child, whole
+from tendril.export.files import atomic, in_child
 from tendril.export.steps import Steps
 
 Array = npt.NDArray[Any]
@@ -62,7 +62,7 @@ def write_minari(episodes: Iterator[Steps], out: Path, title: str) -> str:
             observation_space=Dict({part_: space(values) for part_, values in first.observations.items()}),
         )
 
-    with whole(out.absolute()) as part:  # minari takes a relative folder for one of its own
+    with atomic(out.absolute()) as part:  # minari takes a relative folder for one of its folders
         part.mkdir()
         in_child(create)
     return f"MINARI_DATASETS_PATH={out} reads it as {name}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import whole
+from tendril.export.files import atomic
 from tendril.export.geometry import VIEWER_FPS, MovingShapes
 from tendril.export.steps import Choice
 from tendril.playback.scene import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
@@ -21,7 +21,7 @@ def write_rrd(recording: Recording, out: Path, choice: Choice) -> None:
     import rerun as rr
 
     motion = MovingShapes(recording, choice.fps or VIEWER_FPS)
-    with whole(out) as part:
+    with atomic(out) as part:
         stream = rr.RecordingStream("tendril", recording_id=recording.texts.get("experiment_name", recording.file.stem))
         stream.save(str(part))
         stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import whole_hdf5
+from tendril.export.files import atomic_hdf5
 from tendril.export.steps import Steps
 
 Array = npt.NDArray[Any]
@@ -20,7 +20,7 @@ def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
     """Actions are scaled from the ranges of the actuators to [-1, 1], which robomimic takes them for; the ranges are
     the attributes `action_low` and `action_high` of `data`."""
     total, largest = 0, 0.0
-    with whole_hdf5(out) as (file, check):
+    with atomic_hdf5(out) as (file, check):
         data = file.create_group("data")
         for number, steps in enumerate(episodes):
             actions, low, high = steps.scaled_actions()
@@ -51,5 +51,5 @@ def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
                 }
             )
         data.attrs["total"] = total
-    beyond = f"; notice: actions are up to {largest:.3g}, robomimic takes them to be in [-1, 1]" if largest > 1 else ""
-    return f"{total} steps{beyond}"
+    notice = f"; notice: actions are up to {largest:.3g}, robomimic takes them to be in [-1, 1]" if largest > 1 else ""
+    return f"{total} steps{notice}"

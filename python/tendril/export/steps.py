@@ -49,7 +49,7 @@ class Steps:
     choice: Choice
 
     def scaled_actions(self) -> tuple[Array, Array, Array]:
-        """Actions from the limits of the actuators to [-1, 1], and the limits; what has none stays as it is, with the
+        """Actions from the limits of the actuators to [-1, 1], and the limits; what has none is unchanged, with the
         limits -1 and 1: an actuator without, and what controllers report."""
         actions = self.actions.astype(float)
         low, high = -np.ones(actions.shape[1]), np.ones(actions.shape[1])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import whole
+from tendril.export.files import atomic
 from tendril.export.steps import Choice, stride
 from tendril.recording import Recording
 
@@ -65,7 +65,7 @@ def time_series(recording: Recording, fps: float | None) -> dict[str, Array]:
 
 def write_csv(recording: Recording, out: Path, choice: Choice) -> None:
     columns = time_series(recording, choice.fps)
-    with whole(out) as part, open(part, "w", newline="") as file:
+    with atomic(out) as part, open(part, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(columns)
         table.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -82,7 +82,7 @@ def write_npz(recording: Recording, out: Path, choice: Choice) -> None:
     contacts = recording.contact_columns()
     arrays |= {f"contact_{name}": contacts[name][rows] for name in ("start", "count")}
     arrays |= {f"contact_{name}": values for name, values in contacts.items() if name not in ("start", "count")}
-    with whole(out) as part_file, open(part_file, "wb") as stream:
+    with atomic(out) as part_file, open(part_file, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
@@ -92,5 +92,5 @@ def write_parquet(recording: Recording, out: Path, choice: Choice) -> None:
 
     table = pa.table(time_series(recording, choice.fps))
     about = {name: str(value) for name, value in recording.attributes.items()}
-    with whole(out) as part:
+    with atomic(out) as part:
         pq.write_table(table.replace_schema_metadata(about), part, compression="zstd")

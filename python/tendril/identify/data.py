@@ -346,6 +346,6 @@ def check_units(data: Data, model: Any, length: float) -> None:
             actuator = model.actuator(i).name[1:]
             raise refuse(
                 data.file,
-                f"{actuator}: commands of up to {largest:g}, beyond {high:g}, its largest: are they 1000 times too "
+                f"{actuator}: commands of up to {largest:g}, above {high:g}, its largest: are they 1000 times too "
                 f"large? Lengths in mm need a column {actuator}_mm",
             )

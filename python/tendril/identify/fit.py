@@ -218,12 +218,12 @@ class MotionFit(Fit):
     def predict(self, values: Array, rows: Sequence[int], slopes: bool = True) -> Prediction:
         count = len(self.parameters) if slopes else 0
         ends = self._sides(values, count)
-        wanted = [
+        variants = [
             values,
             *(np.where(np.arange(len(values)) == p, end, values) for p in range(count) for end in ends[p]),
         ]
         motions = inputs(self.data, rows, self.timestep, self.between)
-        models = [self.robot.model(self.parameters, value, self.timestep) for value in wanted for _ in motions]
+        models = [self.robot.model(self.parameters, value, self.timestep) for value in variants for _ in motions]
 
         def run(i: int) -> Array | None:
             return simulate(models[i], points_of(models[i], self.data.markers)[0], motions[i % len(motions)])
@@ -234,7 +234,7 @@ class MotionFit(Fit):
             except ValueError as error:
                 raise refuse(self.robot.file, f"the model {error} to be identified") from None
         shape = (len(rows), len(self.data.markers), 3)
-        places = np.full((len(wanted), *shape), np.nan)
+        places = np.full((len(variants), *shape), np.nan)
         index = {row: i for i, row in enumerate(rows)}
         for i, found in enumerate(simulated):
             if found is not None:
@@ -377,7 +377,7 @@ def _best_frame(fit: Fit, x: Array, rows: Sequence[int], weights: Array, used: n
 
 
 def _check_bounds(fit: Fit, low: Array, high: Array) -> None:
-    """Refuses bounds beyond what the robot file allows."""
+    """Refuses bounds outside what the robot file allows."""
     for p, parameter in enumerate(fit.parameters):
         for end in (low[p], high[p]):
             values = fit.base.copy()

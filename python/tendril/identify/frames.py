@@ -1,4 +1,4 @@
-"""Doubts about measured points: whether they are in the frame and the unit of the model, and whether they were seen."""
+"""Plausibility of measured points: whether they are in the frame and unit of the model, and whether they were seen."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tendril.identify.statics import Point, Statics
 
 Array = npt.NDArray[np.float64]
 MOST_STEPS = 1_000_000  #: of a motion
-LARGEST_RATE = 1e6  #: of a coordinate, 1/s or m/s: beyond, a simulation has diverged
+LARGEST_RATE = 1e6  #: of a coordinate, 1/s or m/s: above, a simulation has diverged
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Inputs:
     forces: Array  # (1 + steps, markers, 3)
     moments: Array  # (1 + steps, markers, 3)
     rows: list[int]
-    places: Array  # of the rows, in steps from the first
+    steps: Array  # of the rows, in steps from the first
 
 
 def check_times(data: Data, timestep: float) -> None:
@@ -65,13 +65,13 @@ def inputs(data: Data, rows: Sequence[int], timestep: float, between: str) -> li
         own = [row for row in rows if data.motion[row] == number]
         table = np.flatnonzero(data.motion == number)
         time = data.time[table] - data.time[table[0]]
-        places = (data.time[own] - data.time[table[0]]) / timestep
-        ends = np.arange(math.ceil(places.max() - 1e-9) + 1) * timestep
+        steps = (data.time[own] - data.time[table[0]]) / timestep
+        ends = np.arange(math.ceil(steps.max() - 1e-9) + 1) * timestep
         ctrl, gravity, forces, moments = (
             _acting(time, values[table], ends, between)
             for values in (data.ctrl, data.gravity, data.forces, data.moments)
         )
-        found.append(Inputs(ctrl, gravity, forces, moments, own, places))
+        found.append(Inputs(ctrl, gravity, forces, moments, own, steps))
     return found
 
 
@@ -107,8 +107,8 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
     data.qpos[:] = rest
     filtered = np.flatnonzero(model.actuator_actadr >= 0)
     data.act[model.actuator_actadr[filtered]] = ctrl[0][filtered]
-    before = np.floor(given.places + 1e-9).astype(int)
-    wanted = set(before) | set(before + 1)
+    before = np.floor(given.steps + 1e-9).astype(int)
+    requested = set(before) | set(before + 1)
     places: dict[int, Array] = {}
     for step in range(len(ctrl)):
         now = step + 1
@@ -117,7 +117,7 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
             for k in range(len(points))
             if now < len(ctrl) and (given.forces[now, k].any() or given.moments[now, k].any())
         ]
-        if step in wanted or loads:
+        if step in requested or loads:
             statics.move_to(np.array(data.qpos))
             places[step] = statics.places()
         if now == len(ctrl):
@@ -138,7 +138,7 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
         mujoco.mj_step(model, data)
         if not np.abs(data.qvel).max(initial=0.0) < LARGEST_RATE:
             return None
-    fraction = np.maximum(given.places - before, 0.0)[:, None, None]
+    fraction = np.maximum(given.steps - before, 0.0)[:, None, None]
     after = np.minimum(before + 1, len(ctrl) - 1)
     return np.asarray(
         (1 - fraction) * np.stack([places[k] for k in before]) + fraction * np.stack([places[k] for k in after])

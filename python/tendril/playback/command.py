@@ -22,8 +22,8 @@ def main(words: Sequence[str]) -> int:
         "Example: tendril play out/tube_insertion/rollout.h5",
     )
     command.add_argument("file", type=Path, help="recording (.h5), finished or not")
-    command.add_argument("-o", "--output", type=Path, help="page [play.html beside the recording]")
-    command.add_argument("--fps", default="50", help="pictures a second of the run, interpolated between")
+    command.add_argument("-o", "--output", type=Path, help="page [play.html next to the recording]")
+    command.add_argument("--fps", default="50", help="frames per second of the run, interpolated between")
     command.add_argument("--from", dest="start", metavar="S", help="start, s")
     command.add_argument("--to", dest="end", metavar="S", help="end, s")
     command.add_argument("--quiet", action="store_true", help="print nothing")

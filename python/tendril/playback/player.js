@@ -82,7 +82,7 @@ function view(eye, right, up, forward) {
   return [right[0], up[0], back[0], 0, right[1], up[1], back[1], 0, right[2], up[2], back[2], 0,
           -dot(right, eye), -dot(up, eye), -dot(back, eye), 1];
 }
-// `shift`: how far the middle is left of the middle of the picture, as part of half its width.
+// `shift`: how far the middle is left of the middle of the image, as part of half its width.
 function perspective(fovy, aspect, near, far, shift) {
   const f = 1 / Math.tan(fovy / 2);
   return [f / aspect, 0, 0, 0, 0, f, 0, 0, shift, 0, (far + near) / (near - far), -1, 0, 0, 2 * far * near / (near - far), 0];
@@ -105,7 +105,7 @@ function revolve(profile, slices = 28) {
   }
   return {vertices: new Float32Array(vertices), faces: new Uint32Array(faces)};
 }
-function ball(along) {
+function sphere(along) {
   const profile = [], rings = 8;
   for (let i = -rings; i <= rings; ++i) {
     const a = Math.PI / 2 * i / rings, c = Math.cos(a), s = Math.sin(a);
@@ -343,7 +343,7 @@ class Player {
     return geom.type === SPHERE ? x : geom.type === CAPSULE ? x + y : geom.type === CYLINDER ? Math.hypot(x, y) : Math.hypot(x, y, z);
   }
 
-  // Points that a picture must show: robots (without one: what moves) over the whole motion, and what stands still near them.
+  // Points that an image must show: robots (without one: what moves) over the whole motion, and what is stationary near them.
   measure() {
     const points = [], n = this.times.length, robots = this.geoms.some(g => g.robot);
     const moving = this.geoms.filter(g => robots ? g.robot : g.body >= 0);
@@ -400,19 +400,19 @@ class Player {
     gl.bindVertexArray(vao);
     gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ARRAY_BUFFER, shape.vertices, gl.STATIC_DRAW);
-    [[0, 3, 0], [1, 3, 12], [2, 1, 24]].forEach(([place, size, offset]) => {
-      gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, size, gl.FLOAT, false, 28, offset);
+    [[0, 3, 0], [1, 3, 12], [2, 1, 24]].forEach(([location, size, offset]) => {
+      gl.enableVertexAttribArray(location);
+      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 28, offset);
     });
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, shape.faces, gl.STATIC_DRAW);
     const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, 4 * STRIDE * capacity, gl.DYNAMIC_DRAW);
-    [[3, 3, 0], [4, 4, 12], [5, 4, 28], [6, 4, 44]].forEach(([place, size, offset]) => {
-      gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, size, gl.FLOAT, false, 4 * STRIDE, offset);
-      gl.vertexAttribDivisor(place, 1);
+    [[3, 3, 0], [4, 4, 12], [5, 4, 28], [6, 4, 44]].forEach(([location, size, offset]) => {
+      gl.enableVertexAttribArray(location);
+      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 4 * STRIDE, offset);
+      gl.vertexAttribDivisor(location, 1);
     });
     gl.bindVertexArray(null);
     return {vao, buffer, faces: shape.faces.length, data: new Float32Array(STRIDE * capacity), count: 0, capacity};
@@ -439,7 +439,7 @@ class Player {
     this.floor = this.program(FLOOR, GRID);
     this.sky = this.program(SKY_VERTEX, SKY);
     this.empty = gl.createVertexArray();
-    const shapes = {[SPHERE]: ball(0), [CAPSULE]: ball(1),
+    const shapes = {[SPHERE]: sphere(0), [CAPSULE]: sphere(1),
       [CYLINDER]: revolve([[0, -1, 0, -1, 0], [1, -1, 0, -1, 0], [1, -1, 1, 0, 0], [1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [0, 1, 0, 1, 0]]),
       [BOX]: box(), [CONE]: revolve([[0, 0, 0, -1, 0], [1, 0, 0, -1, 0], [1, 0, 0.7, 0.7, 0], [0, 1, 0.7, 0.7, 0]], 20),
       [PLANE]: {vertices: new Float32Array([[-1, -1], [1, -1], [1, 1], [-1, 1]].flatMap(([x, y]) => [x, y, 0, 0, 0, 1, 0])),
@@ -477,7 +477,7 @@ class Player {
     this.marks = [this.batch(shapes[SPHERE], most), this.batch(shapes[CYLINDER], most), this.batch(shapes[CONE], most)];
     const segments = [...this.chains.map(chain => chain.length), ...content.drawings.map(d => a[d.name].channels / 6)].reduce((x, y) => x + y, 1);
     this.lines = this.batch(shapes[CAPSULE], segments);
-    this.balls = this.batch(shapes[SPHERE], segments);
+    this.spheres = this.batch(shapes[SPHERE], segments);
 
     const texture = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, texture);
@@ -512,9 +512,9 @@ class Player {
     const buffer = gl.createBuffer(), data = new Float32Array(10 * rings * SIDES);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, data.byteLength, gl.DYNAMIC_DRAW);
-    [[0, 3, 0], [1, 3, 12], [6, 4, 24]].forEach(([place, size, offset]) => {
-      gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, size, gl.FLOAT, false, 40, offset);
+    [[0, 3, 0], [1, 3, 12], [6, 4, 24]].forEach(([location, size, offset]) => {
+      gl.enableVertexAttribArray(location);
+      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 40, offset);
     });
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(faces), gl.STATIC_DRAW);
@@ -599,8 +599,8 @@ class Player {
     marks.forEach(batch => this.upload(batch));
   }
   placeDrawings() {
-    const {content, a, lines, balls} = this;
-    lines.count = balls.count = 0;
+    const {content, a, lines, spheres} = this;
+    lines.count = spheres.count = 0;
     for (const drawing of content.drawings) {
       const v = a[drawing.name], moment = Math.round((v.n - 1) * this.frame / Math.max(1, this.times.length - 1));
       const color = drawing.color.map(c => c / 255);
@@ -611,7 +611,7 @@ class Player {
         if (x(0) === 65535) continue;
         const at = k => drawing.low + (drawing.high - drawing.low) * x(k) / 65534;
         const p = [at(0), at(1), at(2)], q = [at(3), at(4), at(5)], d = add(q, p, -1), length = norm(d);
-        if (drawing.sphere) this.put(balls, p, [1, 0, 0, 0], [thick, thick, thick], 0, color);
+        if (drawing.sphere) this.put(spheres, p, [1, 0, 0, 0], [thick, thick, thick], 0, color);
         else this.put(lines, scale(add(p, q), 0.5), towards(unit(d)), [thick, thick, thick], length / 2, color);
       }
     }
@@ -620,7 +620,7 @@ class Player {
       this.put(lines, add(joints[i], d, 0.5), towards(unit(d)), [thick, thick, thick], norm(d) / 2, ACTUAL);
     }
     this.upload(lines);
-    this.upload(balls);
+    this.upload(spheres);
   }
 
   // ---- Drawing
@@ -698,7 +698,7 @@ class Player {
     this.drawLayer('solid');
     if (!this.show.plan) this.drawLayer('robot');
     this.use(this.matt, {glow: 0.55, shade: 0});
-    for (const batch of [this.lines, this.balls, ...this.marks]) this.drawBatch(batch);
+    for (const batch of [this.lines, this.spheres, ...this.marks]) this.drawBatch(batch);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     this.drawFloor(common);
@@ -708,7 +708,7 @@ class Player {
     // Marks behind other things shine through.
     gl.depthFunc(gl.GREATER);
     this.use(this.matt, {glow: 1, fade: 0.45});
-    for (const batch of [this.balls, ...this.marks]) this.drawBatch(batch);
+    for (const batch of [this.spheres, ...this.marks]) this.drawBatch(batch);
     gl.depthFunc(gl.LESS);
     gl.bindVertexArray(null);
     this.showTime();
@@ -743,7 +743,7 @@ class Player {
 
   // ---- Cameras
 
-  // Plots cover a part of the picture.
+  // Plots cover a part of the image.
   shift() {
     const panel = $('panel'), width = this.gl.canvas.clientWidth;
     return panel.hidden || width < 760 ? 0 : (panel.offsetWidth + 14) / width;
@@ -874,7 +874,7 @@ class Plots {
     canvas.onpointermove = event => { if (event.buttons) to(event); };
     const v = this.player.a['plot' + i];
     const at = (line, k) => v[line * v.n + k] === 4095 ? NaN : plot.low + (plot.high - plot.low) * v[line * v.n + k] / 4094;
-    this.shown.set(i, {element, canvas, value, plot, at, lines: v.channels, n: v.n, picture: null});
+    this.shown.set(i, {element, canvas, value, plot, at, lines: v.channels, n: v.n, image: null});
     this.draw();
   }
   // Lines are drawn once, the moment over them.
@@ -893,10 +893,10 @@ class Plots {
       const y = value => 3 + (height - 6) * (1 - (value - low) / (high - low));
       if (shown.key !== key) {
         shown.key = key;
-        shown.picture = document.createElement('canvas');
-        shown.picture.width = canvas.width = Math.round(width * ratio);
-        shown.picture.height = canvas.height = Math.round(height * ratio);
-        const g = shown.picture.getContext('2d');
+        shown.image = document.createElement('canvas');
+        shown.image.width = canvas.width = Math.round(width * ratio);
+        shown.image.height = canvas.height = Math.round(height * ratio);
+        const g = shown.image.getContext('2d');
         g.scale(ratio, ratio);
         g.fillStyle = style.getPropertyValue('--fault');
         for (const fault of this.content.faults) g.fillRect(x(fault.start), 0, x(fault.end ?? last) - x(fault.start), height);
@@ -929,7 +929,7 @@ class Plots {
       }
       const g = canvas.getContext('2d');
       g.clearRect(0, 0, canvas.width, canvas.height);
-      g.drawImage(shown.picture, 0, 0);
+      g.drawImage(shown.image, 0, 0);
       g.fillStyle = style.getPropertyValue('--ink');
       g.fillRect(Math.round(clamp(x(time), 0, width - 1) * ratio), 0, Math.max(1, ratio), canvas.height);
       let k = 0;
@@ -941,7 +941,7 @@ class Plots {
 
 // ---- Controls -------------------------------------------------------------------------------------------------------
 
-const KEYS = [['Space', 'play, pause'], ['← →', 'one picture (Shift: ten)'], ['Page ↑ ↓', 'a tenth'], ['Home, End', 'start, end'],
+const KEYS = [['Space', 'play, pause'], ['← →', 'one frame (Shift: ten)'], ['Page ↑ ↓', 'a tenth'], ['Home, End', 'start, end'],
   ['+ −', 'speed'], ['Tab, Esc', 'next camera; free camera'], ['C', 'contacts and forces'], ['P', 'planned and actual centerline'],
   ['S', 'shadows'], ['L', 'plots'], ['F1', 'this list'], ['Drag', 'rotate (right or Shift: move)'], ['Wheel', 'zoom'], ['Double-click', 'show everything']];
 const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
@@ -1065,7 +1065,7 @@ function controls(player) {
       player.draw();
       if (root.dataset.state === 'loading') {
         root.dataset.state = 'ready';
-        root.dataset.firstPicture = Math.round(performance.now());
+        root.dataset.firstFrame = Math.round(performance.now());
       }
     }
     requestAnimationFrame(tick);

@@ -90,13 +90,13 @@ class RecordedScene:
 
     def geometry(self, blob: Blob) -> dict[str, Any]:
         """Geoms as `[type, body, mesh]` and a table of numbers; meshes; chains."""
-        model, place = self.model, {int(body): i for i, body in enumerate(self.moving)}
+        model, index = self.model, {int(body): i for i, body in enumerate(self.moving)}
         colors = self.colors()
         robot = self._is_robot
         rows, numbers = [], []
         meshes: dict[tuple[int, int], int] = {}
         for geom in self.geoms:
-            kind, body = int(model.geom_type[geom]), place.get(int(model.geom_bodyid[geom]), -1)
+            kind, body = int(model.geom_type[geom]), index.get(int(model.geom_bodyid[geom]), -1)
             mesh = -1
             size = model.geom_size[geom].copy()
             textured = 0
@@ -148,29 +148,29 @@ class RecordedScene:
     def _chains(self) -> list[list[int]]:
         """Capsules of a robot that join end to end and bend little: places in the table of geoms, base first."""
         model = self.model
-        place = {int(body): i for i, body in enumerate(self.moving)}
+        index = {int(body): i for i, body in enumerate(self.moving)}
         links = {}
         for i, geom in enumerate(self.geoms):
             body = int(model.geom_bodyid[geom])
-            if body in place and model.geom_type[geom] == CAPSULE:
+            if body in index and model.geom_type[geom] == CAPSULE:
                 links[body] = None if body in links else (i, int(geom))
         ends = {}
         for body, link in links.items():
             if link is not None:
                 axis = np.empty(3)
                 self.mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), model.geom_quat[link[1]])
-                q = self.quaternions[:, place[body]]
+                q = self.quaternions[:, index[body]]
                 w, u = q[:, :1], q[:, 1:]
 
                 def turned(v: Array, w: Array = w, u: Array = u) -> Array:
                     return np.asarray(v + 2 * np.cross(u, np.cross(u, v) + w * v))
 
-                center = self.positions[:, place[body]] + turned(model.geom_pos[link[1]])
+                center = self.positions[:, index[body]] + turned(model.geom_pos[link[1]])
                 ends[body] = (center, turned(axis), *model.geom_size[link[1]][:2])
         chains: dict[int, list[int]] = {}
         for body in sorted(ends):
             parent = int(model.body_parentid[body])
-            while parent not in ends and parent in place and parent not in links:  # a body between two links
+            while parent not in ends and parent in index and parent not in links:  # a body between two links
                 parent = int(model.body_parentid[parent])
             chain = [body]
             if parent in ends and chains.get(parent, [None])[-1] == parent:
@@ -327,12 +327,12 @@ class RecordedScene:
         return shown
 
     def cameras(self) -> list[dict[str, Any]]:
-        model, place = self.model, {int(body): i for i, body in enumerate(self.moving)}
+        model, index = self.model, {int(body): i for i, body in enumerate(self.moving)}
         self.place(int(self.rows[0]))
         self.mujoco.mj_camlight(model, self.data)
         found = []
         for i in range(model.ncam):
-            body = place.get(int(model.cam_bodyid[i]), -1)
+            body = index.get(int(model.cam_bodyid[i]), -1)
             if model.cam_mode[i] != self.mujoco.mjtCamLight.mjCAMLIGHT_FIXED:
                 body = -1
             quat = np.empty(4)

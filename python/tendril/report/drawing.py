@@ -541,8 +541,8 @@ def draw_path_plan(plan):
         draw_waypoints(view, plan, axes)
         views.append(view)
     title = f"{plan['name']}: {plan['reached']} of {len(plan['waypoints'])} waypoints reached"
-    beside = views[:2][-1]  # x-z, or y-z, which leaves room below it
-    add_words(figure, views[0], title, path_legend(plan), beside.corner - (0.0, GAP))
+    last_view = views[:2][-1]  # x-z, or y-z, which leaves room below it
+    add_words(figure, views[0], title, path_legend(plan), last_view.corner - (0.0, GAP))
     return figure
 
 

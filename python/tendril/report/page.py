@@ -62,7 +62,7 @@ def quantity(value: Any, unit: str = "") -> str:
 
 
 def end(value: float | None, factor: float = 1.0) -> str:
-    """Returns the end of an interval; null stands for infinity."""
+    """Returns the end of an interval; null represents infinity."""
     return "∞" if value is None else number(value, factor, 3)
 
 

@@ -1,6 +1,6 @@
 """Plots of reports, as SVG.
 
-Variants are told apart by color, by the dashes of their lines and by their places, in light and dark.
+Variants are distinguished by color, by the dashes of their lines and by their places, in light and dark.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Scale:
         self.log = (low > 0 and high > 100 * low) if logarithmic is None else logarithmic
         low, high = (math.log10(low), math.log10(high)) if self.log else (low, high)
         space = max((high - low) * room or (abs(low) * 0.1 or 1.0), (least - (high - low)) / 2)
-        self._low, self._high, self.begin, self.end, self._whole = low - space, high + space, begin, end, whole
+        self._low, self._high, self.begin, self.end, self._integer = low - space, high + space, begin, end, whole
 
     def __call__(self, value: Any) -> Any:
         position = np.log10(np.maximum(value, sys.float_info.min)) if self.log else np.asarray(value, dtype=float)
@@ -63,7 +63,7 @@ class Scale:
         raw = (self._high - self._low) / min(7.0, max(4.0, places))
         size = 10.0 ** math.floor(math.log10(raw))
         step = next(size * m for m in (1, 2, 5, 10) if size * m >= raw)
-        step = max(1.0, step) if self._whole else step
+        step = max(1.0, step) if self._integer else step
         first, last = math.ceil(self._low / step), math.floor(self._high / step)
         return [i * step for i in range(first, last + 1)]
 
@@ -205,7 +205,7 @@ def thinned(x: Values, y: Values, points: int = _STRETCHES) -> tuple[Values, Val
 
 
 def path(x: Values, y: Values, variant: int, steps: bool = False, width: float = 1.5) -> str:
-    """A line through places of the drawing, interrupted at NaN; with steps it goes on level to the next point."""
+    """A line through places of the drawing, interrupted at NaN; with steps it continues level to the next point."""
     pieces: list[str] = []
     pen = "M"
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
@@ -223,7 +223,7 @@ def path(x: Values, y: Values, variant: int, steps: bool = False, width: float =
 
 
 def panel(across: Scale, up: Scale, title: str, label: str = "") -> list[str]:
-    """Grid, axes and numbers of a plot; the title stands above it, the label of the axis across below it."""
+    """Grid, axes and numbers of a plot; the title is above it, the label of the axis across below it."""
     left, right, bottom, top = across.begin, across.end, up.begin, up.end
     parts = bottom_axis(across, top, bottom, label)
     ticks = up.ticks()

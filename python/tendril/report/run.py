@@ -1,7 +1,7 @@
 """The report of a run: report.html of its folder.
 
 Reads DIR/summary.json, DIR/rollout.h5, DIR/snapshot_*.png and DIR/video.mp4; each of them may be missing, and what it
-would have shown is then left out with a sentence. The page is one file: pictures and plots are inside it. It links
+would have shown is then left out with a sentence. The page is one file: images and plots are inside it. It links
 DIR/play.html, the playback of the recording, which is written too.
 """
 
@@ -37,7 +37,7 @@ header { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap } h1 {
 .numbers b { display: block; font-size: 1.4em } .numbers span { color: var(--weak); font-size: .85em }
 th, td { text-align: left; overflow-wrap: anywhere } tbody th { color: var(--weak); font-weight: 400; width: 12em }
 td.number { white-space: nowrap } figure { margin: 0 } figure img, video { width: 100%; display: block }
-.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 12px }
+.images { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 12px }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); gap: 0 16px }
 .plots .across { grid-column: 1 / -1 } footer { margin-top: 2em; font-size: .85em }
 @media print { section { break-inside: avoid } }
@@ -177,7 +177,7 @@ def numbers_row(summary: Summary) -> str:
     return f"<div class=numbers>{''.join(shown)}</div>" if shown else ""
 
 
-def pictures_section(folder: Path) -> str:
+def images_section(folder: Path) -> str:
     figures = []
     for path in sorted(folder.glob("snapshot_*.png")):
         time = re.search(r"_(-?\d+(?:\.\d+)?)s\.png$", path.name)
@@ -186,17 +186,15 @@ def pictures_section(folder: Path) -> str:
             f'<figure><img alt="the scene, {caption}" src="{data_uri(path, "image/png")}">'
             f"<figcaption>{caption}</figcaption></figure>"
         )
-    body = (
-        f"<div class=pictures>{''.join(figures)}</div>" if figures else "<p class=note>No snapshots were rendered.</p>"
-    )
+    body = f"<div class=images>{''.join(figures)}</div>" if figures else "<p class=note>No snapshots were rendered.</p>"
     video = folder / "video.mp4"
     if video.is_file():
         size = video.stat().st_size
         if size <= MAX_VIDEO:
             body += f'<p><video controls loop muted src="{data_uri(video, "video/mp4")}"></video></p>'
         else:
-            body += f'<p class=note><a href="video.mp4">video.mp4</a> ({size / 1e6:.1f} MB) lies beside this page.</p>'
-    return f"<section><h2>Pictures</h2>{body}</section>"
+            body += f'<p class=note><a href="video.mp4">video.mp4</a> ({size / 1e6:.1f} MB) is next to this page.</p>'
+    return f"<section><h2>Images</h2>{body}</section>"
 
 
 def plots_section(plots: Sequence[Plot]) -> str:
@@ -302,7 +300,7 @@ def report_page(
     body = (
         f'<header><h1>{escape(title)}</h1><span class="badge {kind}">{escape(text)}</span></header>'
         f"<p class=sub>{escape(scene)}{escape(seed)}{playback}</p>{stop}{numbers_row(summary)}{checks_section(summary)}"
-        f"{robots_section(summary)}{pictures_section(folder)}{notes}{plots_section(plots)}"
+        f"{robots_section(summary)}{images_section(folder)}{notes}{plots_section(plots)}"
         f"{run_section(summary, recording)}"
         f"<footer>Written {datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by Tendril</footer>"
     )

@@ -16,8 +16,8 @@ from tendril.report.page import PREFIXED, quantity
 from tendril.report.plots import Limit, Scale, Values
 
 DEGREE = math.pi / 180.0
-WIDTH = 470.0  # of a plot, two of which stand side by side
-_MAX_LIMIT = 20.0  # times the largest value: a limit beyond it would flatten the line
+WIDTH = 470.0  # of a plot, two of which are side by side
+_MAX_LIMIT = 20.0  # times the largest value: a limit above it would flatten the line
 _MIN_SPAN = 1e-3  # of an axis of commands: rounding errors are not magnified
 
 Plot = tuple[str, str, str]  #: title, SVG, sentence; without SVG the sentence says why there is none

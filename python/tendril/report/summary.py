@@ -60,7 +60,7 @@ _SHAPE = Table(
 
 
 def read_summary(file: Path) -> Summary:
-    """Throws ModelError for a file that is none."""
+    """Throws ModelError for any other file."""
     summary: Summary = read_json(file)
     require(summary, _SHAPE, f"{file}: summary")
     return summary

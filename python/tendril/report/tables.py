@@ -1,6 +1,6 @@
 """Draws the tables of DIR/tables.json as PNG files in DIR: `python -m tendril.report.tables DIR`.
 
-matrix_TABLE.png    success of every cell, a picture for each method (tables 3.9, article)
+matrix_TABLE.png    success of every cell, an image for each method (tables 3.9, article)
 coverage_TABLE.png  the half-plane of each robot, its cells by who reached them (table 3.5)
 success_TABLE.png   measured and published success of each row (the other tables)
 """

@@ -29,7 +29,7 @@ from tendril.sweep.runs import read_entries
 from tendril.sweep.suite import Scorecard, is_suite_folder, merge_suites, run_suite
 from tendril.sweep.table import CommandLineOverrides, is_suite, make_plan, make_plans, overruled, suite_name
 
-SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
+SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command resumes where it stopped.
 
 usage: tendril sweep FILE.toml ... [options]
        tendril sweep status DIR | report DIR | merge DIR ... --out DIR | repeat DIR ID [--video] [--play]
@@ -101,7 +101,7 @@ def _notes(data: Dataset | Scorecard) -> None:
     runs = data.summary["runs"]
     for count, text in (
         (runs["crashed"], "runs without result: --retry-failed tries them again"),
-        (runs["missing"], "runs are not done: the same command goes on"),
+        (runs["missing"], "runs are not done: the same command resumes"),
         (runs["of_earlier_state"], "runs are of an earlier state of the files, and are in no statistic"),
         (runs["torn_lines"], "torn lines in the journal, of processes that were killed"),
     ):
@@ -161,7 +161,7 @@ def _sweep_parser() -> Parser:
     parser.add_argument("--jobs", help="processes at a time [one per core]")
     parser.add_argument("--engine", default="local", help="local or ray [local]")
     parser.add_argument(
-        "--address", default="", metavar="A", help="Ray cluster; auto: that of this machine [one of its own]"
+        "--address", default="", metavar="A", help="Ray cluster; auto: that of this machine [a separate one]"
     )
     parser.add_argument(
         "--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins"
@@ -178,7 +178,7 @@ def _sweep_parser() -> Parser:
 
 
 def _add_overrides(parser: Parser) -> None:
-    """Adds the options that stand instead of the file."""
+    """Adds the options that replace the file."""
     parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
     parser.add_argument(
@@ -280,7 +280,7 @@ def _tell_result(result: SweepResult, folder: Path, run: Options, options: argpa
         print(f"tendril: notice: {notice}", file=sys.stderr)
     if result.interrupted:
         print(
-            f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command goes on",
+            f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command resumes",
             file=sys.stderr,
         )
         return EXIT_INTERRUPTED

@@ -89,7 +89,7 @@ def open_folder(folder: Path, plan: SweepPlan) -> bool:
 
 
 def _require_kinds(folder: Path) -> None:
-    """Throws ModelError for a file in the place of a folder, or the other way round."""
+    """Throws ModelError for a file in the place of a folder, or the other way around."""
     for name in sorted(_OWN | {"sweep.json"}):
         path = folder / name
         if path.exists() and not (path.is_dir() if name in _FOLDERS else path.is_file()):

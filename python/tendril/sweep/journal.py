@@ -1,6 +1,6 @@
 """The journal of a sweep: a line per finished run, valid after the death of any process.
 
-A line is CRC-32 of the JSON (8 hexadecimal digits), a blank, JSON. Every driver writes a file of its own.
+A line is CRC-32 of the JSON (8 hexadecimal digits), a blank, JSON. Every driver writes a separate file.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class SweepPlots:
         return plots.svg(980, bottom + 40, parts, f"distributions of {metric.metric}")
 
     def forest(self) -> str:
-        """Differences to the baseline, a panel per metric with an axis of its own."""
+        """Differences to the baseline, a panel per metric with a separate axis."""
         parts: list[str] = []
         y = 10.0
         rows = [row for row in self.data.compare() if "iqm" in row or "difference" in row]
@@ -98,11 +98,11 @@ class SweepPlots:
         x = self._by_seed(metric, base)
         parts: list[str] = []
         shown = [v for v in range(len(self.names)) if v != base][:3]
-        for place, v in enumerate(shown):
+        for index, v in enumerate(shown):
             y = self._by_seed(metric, v)
             finite = np.isfinite(x) & np.isfinite(y)
             few = finite.sum() < _MIN_FOR_DENSITY
-            left = 70.0 + 320 * place
+            left = 70.0 + 320 * index
             both = np.concatenate((x[finite], y[finite]))
             across, up = plots.Scale(both, left, left + 230), plots.Scale(both, 250, 22)
             parts += plots.bottom_axis(across, 22, 250, f"{self.data.plan.baseline}: {self.label(metric.metric)}")

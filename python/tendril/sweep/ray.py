@@ -248,7 +248,7 @@ def _remove_sessions() -> None:
 def cluster(options: Options) -> Iterator[None]:
     """Connects to the cluster at the address, or has one for the time being; nested ones are the outermost."""
     if not options.address:
-        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # elsewhere too Ray then stays on the loopback
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # elsewhere too Ray then remains on the loopback
     ray = _import()
     if ray.is_initialized():
         yield

@@ -113,7 +113,7 @@ class FinishedRuns:
 
     def _load(self) -> None:
         runs = list(self.plan.runs())
-        places = {run.id: place for place, run in enumerate(runs)}
+        indices = {run.id: index for index, run in enumerate(runs)}
         outcome, verdict = np.full(len(runs), "", dtype="U8"), np.full(len(runs), "", dtype="U4")
         machine: dict[int, str] = {}
         failed: dict[int, list[str]] = {}
@@ -123,43 +123,43 @@ class FinishedRuns:
         self.units: dict[str, str] = {}
         columns: dict[str, Values] = {}
 
-        def put(column: str, place: int, value: float | None) -> None:
+        def put(column: str, index: int, value: float | None) -> None:
             if column not in columns:
                 columns[column] = np.full(len(runs), np.nan)
             if value is not None:
-                columns[column][place] = value
+                columns[column][index] = value
 
         lines: dict[str, JournalEntry] = {}
         repeated: list[str] = []
         for record in _each_record(self.folder, lines, self.torn, repeated):
-            place = places.get(record["id"])
-            if place is None:
+            index = indices.get(record["id"])
+            if index is None:
                 continue
-            outcome[place], verdict[place] = record["outcome"], record["verdict"] or ""
-            machine[place] = record["machine"]
+            outcome[index], verdict[index] = record["outcome"], record["verdict"] or ""
+            machine[index] = record["machine"]
             self.errors.pop(record["id"], None)
             if record["error"]:
                 self.errors[record["id"]] = record["error"]
             for check in record["checks"]:
                 name = check["name"]
-                put("check." + name, place, check["value"])
+                put("check." + name, index, check["value"])
                 self._metric_of.setdefault(check["metric"], name)
                 self._limits.setdefault(name, (check.get("min"), check.get("max"), check["unit"]))
                 self.units[name] = self.units[check["metric"]] = check["unit"]
-            failed[place] = [check["name"] for check in record["checks"] if not check["holds"]] + record["failures"]
+            failed[index] = [check["name"] for check in record["checks"] if not check["holds"]] + record["failures"]
             for name, value in record["metrics"].items():
-                put("metric." + name, place, value)
+                put("metric." + name, index, value)
             for key, value in record["drawn"].items():
                 for name, number in _drawn_numbers("drawn." + key, value):
-                    put(name, place, number)
+                    put(name, index, number)
         done = np.flatnonzero(outcome != "")
         self.repeated, self.earlier = len(repeated), len(lines) - len(done)
-        self._runs: list[SweepRun] = [runs[place] for place in done]
+        self._runs: list[SweepRun] = [runs[index] for index in done]
         self.outcome: Column = outcome[done]
         self.verdict: Column = verdict[done]
         self.machines: dict[str, int] = dict(Counter(machine.values()))
         self.failed_checks: list[tuple[int, str]] = [  # row, name
-            (row, name) for row, place in enumerate(done.tolist()) for name in failed[place]
+            (row, name) for row, index in enumerate(done.tolist()) for name in failed[index]
         ]
         self._columns = {
             name: column[done]
@@ -215,18 +215,18 @@ class FinishedRuns:
         return np.where(self.outcome == "done", passed, 0.0)
 
     @cached_property
-    def _places(self) -> Column:
+    def _indices(self) -> Column:
         """Row of each (seed, cell, variant), -1 without result."""
         names = {variant.name: i for i, variant in enumerate(self.plan.variants)}
-        places = np.full((len(self.plan.seeds), len(self.plan.cells), len(names)), -1)
+        indices = np.full((len(self.plan.seeds), len(self.plan.cells), len(names)), -1)
         for row, run in enumerate(self._runs):
             if self.outcome[row] != "crashed":
-                places[run.order, run.cell, names[run.variant.name]] = row
-        return places
+                indices[run.order, run.cell, names[run.variant.name]] = row
+        return indices
 
     def by_seed(self, values: Values, cell: int | None, variant: int) -> Values:
         """A number per seed, NaN without result; all cells together: the mean over the cells, if the seed has all."""
-        rows = self._places[:, slice(None) if cell is None else slice(cell, cell + 1), variant]
+        rows = self._indices[:, slice(None) if cell is None else slice(cell, cell + 1), variant]
         found = np.where(rows < 0, np.nan, values[rows] if len(values) else np.nan)
         means: Values = found.mean(axis=1)
         return means

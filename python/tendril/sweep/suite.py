@@ -1,6 +1,6 @@
 """Suites: sweeps of several experiments in one folder, and their scorecard.
 
-Every experiment is a sweep in a folder of its own below that of the suite, with everything that sweeps have: the
+Every experiment is a sweep in a separate folder below that of the suite, with everything that sweeps have: the
 scorecard reads what these found.
 """
 
@@ -328,9 +328,9 @@ class Scorecard:
         scale = plots.Scale(np.array([0.0, 1.0]), left, right, logarithmic=False)
         for name in self.data:
             rows = [row for row in self.summary["rows"] if row["experiment"] == name and row["success"]["n"]]
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 v = self.variants.index(row["variant"])
-                if place == 0:
+                if index == 0:
                     parts.append(plots.text(left - 10, y + 9, name, "end"))
                 parts += plots.interval_mark(scale, row["success"]["interval"], row["success"]["rate"], y + 5, v)
                 parts.append(plots.text(right + 15, y + 9, f"{row['variant']}: {_share(row['success'])}"))

@@ -14,7 +14,7 @@ using Eigen::Vector3d;
 using std::numbers::pi;
 
 constexpr double kOnAxis = 1e-12;          // sine of a chord angle without a bend plane
-constexpr double kLimitRounding = 1e-12;   // [rad], a bend so little beyond its limit is inside
+constexpr double kLimitRounding = 1e-12;   // [rad], a bend so little above its limit is inside
 constexpr SectionIkOptions kShapeSolve{};  // length 1: tolerances 1e-9 of the length, 1e-10 rad
 
 /// The shape with length 1 and this bend limit: its chords have the same directions.

@@ -11,7 +11,7 @@ struct ChordOptions {                ///< every field has a working default
   int max_iterations = 500;          ///< forward + backward passes, >= 1
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
-  /// The backward pass bends no section beyond its limit. Off ("without bend limits"): up to 2 pi,
+  /// The backward pass bends no section past its limit. Off ("without bend limits"): up to 2 pi,
   /// and the limit is only tested at the end.
   bool limit_bend_inside = true;
   /// A: a tuning step rotates by 1/A of the angle that is missing. >= 3, or 0 for that of the

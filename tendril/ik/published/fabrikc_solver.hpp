@@ -11,7 +11,7 @@ struct FabrikcOptions {              ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   /// Extension, not in [FABRIKc] ("clamped"): both passes rotate a tangent that would bend its
-  /// section beyond its limit back to the limit. Off: the limit is only tested at the end, as
+  /// section past its limit back to the limit. Off: the limit is only tested at the end, as
   /// published.
   bool limit_bend_inside = false;
 };

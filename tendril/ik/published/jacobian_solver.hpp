@@ -36,7 +36,7 @@ struct JacobianOptions {             ///< every field has a working default
 /// Source: [FABRIKx] sec. 1.3.2, (1.18). The source leaves open the coordinates, lambda, the
 /// weights, the start and the limits; these are ours.
 ///
-/// Usual failure: a section that is clamped at its limit is asked to move beyond it in every step,
+/// Usual failure: a section that is clamped at its limit is asked to move past it in every step,
 /// and the others never take over.
 class JacobianSolver {
  public:

@@ -168,7 +168,7 @@ void write_chain(ArmDocument& arm) {
     const double turn = start ? start->heading_at(s + link.length) - start->heading_at(s) : 0.0;
     s += link.length;
     add_joints(arm, link, turn, body);
-    // To the next joints with one radius: where the next section is wider its caps stand back.
+    // To the next joints with one radius: where the next section is wider its caps are set back.
     add_capsule(arm, name, link.section, -link.slide_high, length_to_next(arm.links, k),
                 link.radius, body);
   }

@@ -27,7 +27,7 @@ inline constexpr const char* kRoot = "root";  ///< geom of the body's part befor
 /// is -v = -theta sin(phi). Rest length of a section in the model: SC + SD/2; the slides of a
 /// section sum to s - SD/2.
 ///
-/// With a torsional stiffness nothing drives the hinges about the axis, which stand alternately
+/// With a torsional stiffness nothing drives the hinges about the axis, which are alternately
 /// before and after the other two.
 void write_chain(ArmDocument& arm);
 

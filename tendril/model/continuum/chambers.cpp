@@ -75,7 +75,7 @@ void read_area(const Fields& fields, const ContinuumDescription& robot, Chamber&
 
 void read_kind(const Fields& fields, Chamber& chamber) {
   if (fields.choice<bool>("kind", {{"extending", false}, {"mckibben", true}})) {
-    // Beyond it, 54.7 degrees, the braid lengthens under pressure.
+    // Above it, 54.7 degrees, the braid lengthens under pressure.
     chamber.braid_angle = fields.required_number(
         "braid_angle", {0.0, std::acos(1.0 / std::numbers::sqrt3), true, true});
     for (const char* key : {"min_pressure", "volume_range"})

@@ -24,7 +24,7 @@ inline constexpr double kAtmosphere = 101325.0;
 /// A chamber whose pressure acts along its route; the names are the keys of the robot file.
 /// Pressures are above that outside [Pa].
 struct Chamber {
-  std::string name;  ///< of the tendon and the actuator that stand for it
+  std::string name;  ///< of the tendon and the actuator that represent it
   TendonRoute route;
   double area = 0.0;  ///< on which the pressure acts [m^2], > 0; of a muscle, unloaded
   /// Angle of the fibers with the chamber's axis [rad], in (0, acos(1/sqrt 3)): a McKibben muscle,

@@ -31,7 +31,7 @@ enum class Integrator {
   ImplicitFast,  ///< springs explicit, their damping implicit
 };
 
-/// A robot file of kind = "continuum", parsed and validated. What its tables say stands in the
+/// A robot file of kind = "continuum", parsed and validated. What its tables say is in the
 /// headers of the parts.
 struct ContinuumDescription {
   std::string name = "arm";

@@ -73,7 +73,7 @@ void read_drives(const Fields& top, ContinuumDescription& robot);
 /// load can be held at the limit.
 [[nodiscard]] double bend_command_limit(const SectionParameters& section);
 
-/// Number of sections' bends and lengths that have a tendon of their own.
+/// Number of sections' bends and lengths that have a separate tendon.
 [[nodiscard]] int drive_tendon_count(const ContinuumDescription& robot);
 
 /// Adds the tendons and actuators of the sections:

@@ -16,7 +16,7 @@ inline constexpr const char* kGrasp = "grasp";  ///< site in the middle between 
 [[nodiscard]] std::string finger(int i);
 }  // namespace names
 
-/// Two fingers beyond the tip, which open along its x axis turned by `angle`; the names are the
+/// Two fingers past the tip, which open along its x axis turned by `angle`; the names are the
 /// keys of the table [gripper].
 ///
 /// The palm is a box from the tip to the fingers. These are boxes on two slides, whose sum is the

@@ -142,7 +142,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
 constexpr double kEndFraction = 1.0 / 12.0;
 
 /// Weight of the bend at joint k of n in a piece of constant curvature: the first joint turns by
-/// 1/12 more than its part and the next one by as much less, the last two the same way round. That
+/// 1/12 more than its part and the next one by as much less, the last two the same way around. That
 /// cancels the term of second order in the bend of a link (docs/derivations.md, "Shape: joints at
 /// mid-link"); two links or one have no room for it.
 double end_correction(int k, int n) {

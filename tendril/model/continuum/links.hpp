@@ -58,7 +58,7 @@ struct Link {
   double damping_time = 0.0;         ///< of the joints, without what the integrator adds
   double servo_damping = 0.0;  ///< of the hinges, for link servos: outside the servo [N m s/rad]
   bool x_first = true;         ///< order of the two hinges
-  bool axial_first = true;     ///< slide and twist stand before the hinges, else after them
+  bool axial_first = true;     ///< slide and twist are before the hinges, else after them
 
   [[nodiscard]] bool has_hinges() const { return bend_fraction > 0.0; }
   [[nodiscard]] double natural(char axis) const { return axis == 'x' ? natural_x : natural_y; }

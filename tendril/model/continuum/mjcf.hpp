@@ -11,7 +11,7 @@
 
 namespace tendril {
 
-/// The MJCF document that an arm stands for: base, guide, links, drives, tendons, chambers, medium
+/// The MJCF document of an arm: base, guide, links, drives, tendons, chambers, medium
 /// and the parts that it carries, whose elements and names are described in their headers (`write_`
 /// functions), the controller's plugin instance with its sensors, and the recommended options.
 /// Complete: it loads alone and attaches by its body `base`. The same description gives the same

@@ -17,7 +17,7 @@ struct ContinuumDescription;
 /// Weight of a part.
 struct PartLoad {
   double mass = 0.0;    ///< [kg]
-  double height = 0.0;  ///< of its center of mass beyond the tip [m]
+  double height = 0.0;  ///< of its center of mass past the tip [m]
 };
 
 /// A part that an arm carries. It is read from a table of the robot file, adds its own elements to
@@ -33,7 +33,7 @@ class ArmPart {
   /// Weight that the arm holds.
   /// @param tip_radius  of the arm's body at the tip [m]
   [[nodiscard]] virtual PartLoad load(double tip_radius) const = 0;
-  /// Tells whether it has joints; where the body of the arm alone counts, a sphere stands for it.
+  /// Tells whether it has joints; where the body of the arm alone counts, a sphere represents it.
   [[nodiscard]] virtual bool has_joints() const { return false; }
   /// Tells whether it holds things by flat faces, which needs several contact points.
   [[nodiscard]] virtual bool has_flat_faces() const { return false; }

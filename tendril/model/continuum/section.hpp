@@ -31,14 +31,14 @@ struct Taper {
 /// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
 /// robot file (docs/robot_file.md).
 struct SectionPhysics {
-  int links = 10;  ///< rigid links that stand for the section, 1..200, one per sub-section at least
+  int links = 10;  ///< rigid links that represent the section, 1..200, one per sub-section at least
   Taper radius{0.008, 0.008};        ///< of the body [m], > 0
   Taper inner_radius;                ///< of a hollow one [m], >= 0, less than the other
   double mass = 0.07;                ///< [kg], > 0; homogeneous
   double bending_stiffness = 0.05;   ///< EI [N m^2], > 0; where it tapers, its harmonic mean
   double torsional_stiffness = 0.0;  ///< GJ [N m^2], > 0; 0: rigid in torsion; mean as above
   /// Fraction of the whole bend under one moment that each link, of equal lengths, takes where EI
-  /// tapers, sum 1; else empty. The weights of the section's `SectionParameters` stand for the same
+  /// tapers, sum 1; else empty. The weights of the section's `SectionParameters` represent the same
   /// curve.
   std::vector<double> compliance;
   bool torsion_tapers = false;  ///< GJ in proportion to EI, else even

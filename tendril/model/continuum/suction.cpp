@@ -26,7 +26,7 @@ constinit const ArmPartKind kSuctionKind{
     .table = "tip", .keys = kKeys, .actuator = names::kSuction, .read = read};
 
 void Suction::write(ArmDocument& arm) const {
-  // Half of the cup is beyond the body's round end, so that it alone touches.
+  // Half of the cup is past the body's round end, so that it alone touches.
   const double radius = arm.tip_radius();
   arm.last_body()
       .add("body", {{"name", names::kSuction}, {"pos", {0, 0, arm.tip_height() + radius}}})

@@ -145,14 +145,14 @@ MountedArm read_mount(const FileContents& file) {
   const std::filesystem::path name = arm.file;
   arm.file = (std::filesystem::path(file.top.file_name()).parent_path() / name).string();
   // Files that the arm's file names are next to it.
-  const FileReader beside = [&](const std::string& other) {
+  const FileReader sibling = [&](const std::string& other) {
     return file.read((name.parent_path() / other).string());
   };
   // An experiment's faults are those of all robots; each takes its own from them.
   std::vector<Override> faults;
   for (const Override& change : file.overrides)
     if (change.key == "controller.measurement_faults") faults.push_back(change);
-  arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, faults, beside);
+  arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, faults, sibling);
   return arm;
 }
 

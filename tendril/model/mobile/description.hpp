@@ -30,7 +30,7 @@ struct JointPhysics {
 struct ArmPartPhysics {
   JointPhysics joint{};
   double mass = 1.0;     ///< [kg], > 0
-  double radius = 0.04;  ///< of the capsule that stands for it [m], > 0
+  double radius = 0.04;  ///< of the capsule that represents it [m], > 0
 };
 
 /// Physics of the platform: two slides and a hinge with servos. Its size is in
@@ -52,7 +52,7 @@ struct MobileStart {
   std::vector<double> joints;  ///< one for each, inside the limits [rad]
 };
 
-/// A continuum arm on the platform, described by a robot file of its own.
+/// A continuum arm on the platform, described by a separate robot file.
 struct MountedArm {
   std::string file;  ///< its path
   /// The arm's base frame in the platform's (on the floor, x forward, z up) [m].

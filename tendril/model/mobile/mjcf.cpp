@@ -18,7 +18,7 @@ std::string arm_joint(int j) { return fmt::format("joint_{}", j); }
 
 namespace {
 
-constexpr double kBeyondLimit = 0.5;  // [rad] that a setpoint may lie beyond: it carries the weight
+constexpr double kLimitExcess = 0.5;   // [rad] that a setpoint may exceed: it carries the weight
 constexpr double kMastRadius = 0.025;  // [m], under a mounted arm
 constexpr const char* kBright = "0.93 0.45 0.12 1";
 constexpr const char* kDark = "0.22 0.23 0.26 1";
@@ -152,7 +152,7 @@ class Writer {
     else
       mjcf_.add_joint_servo(name, physics.gain, physics.torque_limit, start)
           .set("kv", physics.gain * physics.damping_time)
-          .set("ctrlrange", exact({limits.min - kBeyondLimit, limits.max + kBeyondLimit}));
+          .set("ctrlrange", exact({limits.min - kLimitExcess, limits.max + kLimitExcess}));
   }
 
   [[nodiscard]] const JointLimits& limits_of(int j) const {

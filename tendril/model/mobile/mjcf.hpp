@@ -11,7 +11,7 @@
 namespace tendril {
 
 /// Names of the elements of a mobile robot's MJCF that others do not have; `base`, `tip`, `start`
-/// and `controller` are in names.hpp. An attach prefix stands before every one.
+/// and `controller` are in names.hpp. An attach prefix comes before every one.
 namespace names {
 inline constexpr const char* kPlatform = "platform";  ///< body and its box
 inline constexpr const char* kPlatformX = "x";        ///< slide joint and actuator
@@ -26,10 +26,10 @@ inline constexpr const char* kArm = "arm";          ///< prefix of a mounted arm
 [[nodiscard]] std::string arm_joint(int j);
 }  // namespace names
 
-/// The MJCF document that a mobile robot stands for. `base` is fixed, its origin on the floor; in
+/// The MJCF document of a mobile robot. `base` is fixed, its origin on the floor; in
 /// it the `platform` slides along x and y and turns about z; on that `column` (yaw), the links,
-/// whose hinges turn about y, and `tool` (roll). With all joints at zero the arm stands straight
-/// up, and the site `tip` is where `tool_pose` has the tool, its axis along x. Wheels are only
+/// whose hinges turn about y, and `tool` (roll). With all joints at zero the arm is
+/// upright, and the site `tip` is where `tool_pose` has the tool, its axis along x. Wheels are only
 /// drawn: the platform moves freely in the plane. Geoms: the platform's box, a capsule for every
 /// other part; what the tool shows is inside its capsule but for the tips of the fingers.
 ///

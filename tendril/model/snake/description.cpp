@@ -141,13 +141,13 @@ void read_coil(const Fields& fields, const SnakeDescription& snake, SnakeStart& 
   }
 }
 
-/// Refuses angles whose sum with the waves is beyond the joints' limit.
+/// Refuses angles whose sum with the waves exceeds the joints' limit.
 void require_sums(const Fields& fields, const SnakeDescription& snake, const SnakeStart& start) {
   for (int j = 1; j <= snake.joints && !start.angles.empty(); ++j) {
     const double angle = (j % 2 == 1 ? start.yaw : start.pitch).at(j, snake.joints) +
                          start.angles[static_cast<std::size_t>(j - 1)];
     if (std::abs(angle) <= snake.joint_limit) continue;
-    fields.refuse("angles", fmt::format("with the wave joint {} is at {:.6g} rad, beyond the "
+    fields.refuse("angles", fmt::format("with the wave joint {} is at {:.6g} rad, outside the "
                                         "joints' limit of {:.6g} rad",
                                         j, angle, snake.joint_limit));
   }
@@ -161,7 +161,7 @@ SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
   const auto require_limit = [&](std::string_view key, double angle) {
     if (std::abs(angle) <= snake.joint_limit) return;
     fields.refuse(key,
-                  fmt::format("{:.6g} rad is beyond the joints' limit of {:.6g} rad{}", angle,
+                  fmt::format("{:.6g} rad exceeds the joints' limit of {:.6g} rad{}", angle,
                               snake.joint_limit,
                               std::abs(angle) > 2.0 * std::numbers::pi ? ": in degrees?" : ""));
   };

@@ -12,7 +12,7 @@
 namespace tendril {
 
 /// Names of the elements of a snake's MJCF that a continuum robot does not have; `base`,
-/// `carriage`, `feed`, `tip`, `start` and `controller` are in names.hpp. An attach prefix stands
+/// `carriage`, `feed`, `tip`, `start` and `controller` are in names.hpp. An attach prefix comes
 /// before every one of them.
 namespace names {
 /// Geom "link_0" (tail, in body `base`), geom and body "link_1" ...
@@ -25,7 +25,7 @@ inline constexpr const char* kTail = "tail";  ///< site at the tail end, x towar
 /// Joint angles of the keyframe `start` [rad], inside the joint limits.
 [[nodiscard]] std::vector<double> start_angles(const SnakeDescription& snake);
 
-/// The MJCF document that a snake stands for: links with alternating orthogonal hinges a_j apart
+/// The MJCF document of a snake: links with alternating orthogonal hinges a_j apart
 /// (odd joints about +z, even joints about -y), position servos, excludes between neighbors, a
 /// free joint on the tail link `base` or a carriage that slides along x, scale-like friction as
 /// contact pairs with the scene's floor, the controller's plugin instance with its sensors.

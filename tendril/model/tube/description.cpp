@@ -55,7 +55,7 @@ void check_geometry(const Fields& fields, const TubeDescription& tube) {
       2.0 * ring_radius * std::sin(std::numbers::pi / tube.staves) - 2.0 * tube.wall_thickness;
   if (gap > tube.inner_radius / 2.0) {
     fields.refuse_object(
-        fmt::format("staves = {}: they would stand {} m apart, must be at most half of "
+        fmt::format("staves = {}: they would be {} m apart, must be at most half of "
                     "inner_radius; give more or "
                     "thicker ones (wall_thickness)",
                     tube.staves, gap));
@@ -133,7 +133,7 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
   for (std::size_t k = 0; k < segments; ++k) {
     direction[k] = (vertices[k + 1] - vertices[k]).normalized();
   }
-  // How far a stave at `offset` from the centerline goes on beyond the vertex, along its own
+  // How far a stave at `offset` from the centerline continues past the vertex, along its own
   // segment, until it meets the plane that halves the angle between the segments.
   const auto mitre = [](const Vector3d& own, const Vector3d& other, const Vector3d& offset) {
     const Vector3d normal = own + other;

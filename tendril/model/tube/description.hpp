@@ -9,7 +9,7 @@ namespace tendril {
 
 struct FileContents;  // readers.hpp
 
-/// A tube file (kind = "tube"), parsed and validated: a bent tube as rings of capsule staves round
+/// A tube file (kind = "tube"), parsed and validated: a bent tube as rings of capsule staves around
 /// a centerline.
 ///
 /// The centerline is a polyline with rounded corners, the same way as `tendril.follow` reads its
@@ -22,7 +22,7 @@ struct FileContents;  // readers.hpp
 /// inner_radius = 0.014    # m, free radius around the centerline of every segment
 /// wall_thickness = 0.003  # m, radius of a stave; the wall is two of it thick
 /// staves = 12             # per ring, 6..64
-/// segment_angle = 0.1745  # rad, largest turn of an arc that one segment stands for
+/// segment_angle = 0.1745  # rad, largest turn of an arc that one segment represents
 /// friction = 0.3          # sliding friction against everything
 /// ```
 /// Required: kind, centerline, inner_radius. All keys: docs/robot_file.md.
@@ -41,7 +41,7 @@ struct TubeDescription {
   [[nodiscard]] static TubeDescription read(const FileContents& file);
 };
 
-/// Centerline of the tube as its staves stand for it: the straight segments, and every arc as equal
+/// Centerline of the tube as its staves represent it: the straight segments, and every arc as equal
 /// chords with their ends on the arc. It deviates from the arc by at most R (1 - cos(a/2)), a being
 /// the turn of one chord: 0.46 mm for R = 120 mm and 10 deg.
 [[nodiscard]] std::vector<Eigen::Vector3d> tube_vertices(const TubeDescription& tube);
@@ -56,8 +56,8 @@ struct TubeStave {
 /// circle of radius inner_radius + wall_thickness around the segment, so a body inside has
 /// inner_radius of room towards each stave and more between two of them. Neighboring segments are
 /// mitred: stave k of one ends where stave k of the next begins, so the wall has no gap on the
-/// outside of a bend and nothing stands into the tube on the inside. Throws ModelError where a bend
-/// is too tight for that.
+/// outside of a bend and nothing projects into the tube on the inside. Throws ModelError where a
+/// bend is too tight for that.
 [[nodiscard]] std::vector<TubeStave> tube_staves(const TubeDescription& tube);
 
 }  // namespace tendril

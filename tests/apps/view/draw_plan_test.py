@@ -151,7 +151,7 @@ class Shapes(unittest.TestCase):
                     self.assertEqual(hidden, abs(p[axes.index(X) if X in axes else 1]) < 1)
 
 
-class Pictures(unittest.TestCase):
+class Images(unittest.TestCase):
     def plan(self, file):
         done = subprocess.run(
             [PROGRAM, "plan", ROOT / "scenes" / file, "--json"], capture_output=True, text=True, check=True
@@ -159,7 +159,7 @@ class Pictures(unittest.TestCase):
         return json.loads(done.stdout)
 
     def check_fit(self, view, points, around):
-        """The view shows all of these, and leaves little room beyond."""
+        """The view shows all of these, and leaves little room around them."""
         for axis, (low, high) in enumerate((view.get_xlim(), view.get_ylim())):
             values = [p[axis] for p in points]
             room = 0.1 * max(view.get_xlim()[1] - view.get_xlim()[0], view.get_ylim()[1] - view.get_ylim()[0])

@@ -23,8 +23,8 @@ PROGRAM = ""
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
 )
-FIRST_PICTURE = 5000  # ms
-# A red ball that moves to the right and a blue one that stands still.
+FIRST_FRAME = 5000  # ms
+# A red sphere that moves to the right and a blue one that is stationary.
 SCENE = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody>
 <geom type="plane" size="2 2 0.1" pos="0 0 -0.5"/>
 <camera name="front" pos="0 -3 0" xyaxes="1 0 0 0 0 1"/><geom size="0.15" pos="0 0 0.5" rgba="0 0 0.9 1"/>
@@ -59,10 +59,10 @@ def pixels(png):
     return width, height, rows, channels
 
 
-def middle_of(png, wanted):
-    """Mean column of the pixels that `wanted(r, g, b)` chooses, and their number."""
+def middle_of(png, accepts):
+    """Mean column of the pixels that `accepts(r, g, b)` chooses, and their number."""
     width, _, rows, channels = pixels(png)
-    columns = [x for row in rows for x in range(width) if wanted(*row[x * channels : x * channels + 3])]
+    columns = [x for row in rows for x in range(width) if accepts(*row[x * channels : x * channels + 3])]
     return (sum(columns) / len(columns) if columns else None), len(columns)
 
 
@@ -85,7 +85,7 @@ class Play(unittest.TestCase):
         return self.folder / "out/rollout.h5"
 
     def browse(self, page, *options, at=None):
-        """(what the page says about itself, its text, standard output) after the first picture."""
+        """(what the page says about itself, its text, standard output) after the first frame."""
         log = self.folder / "net.json"
         command = [
             BROWSER,
@@ -124,8 +124,8 @@ class Play(unittest.TestCase):
                 break
         return said, text
 
-    def picture(self, page, at, *options):
-        file = self.folder / "picture.png"
+    def image(self, page, at, *options):
+        file = self.folder / "image.png"
         file.unlink(missing_ok=True)
         self.browse(page, f"--screenshot={file}", *options, at=at)
         return file.read_bytes()
@@ -141,7 +141,7 @@ class Play(unittest.TestCase):
             begin = time.monotonic()
             said, text = self.page_of(page, 0.32)
             self.assertEqual((said.get("state"), said.get("errors")), ("ready", None), (name, said))
-            self.assertLess(int(said["first-picture"]), FIRST_PICTURE)
+            self.assertLess(int(said["first-frame"]), FIRST_FRAME)
             self.assertLess(time.monotonic() - begin, 30)
             self.assertIn('<output id="time">0.32 s</output>', text)
 
@@ -154,7 +154,7 @@ class Play(unittest.TestCase):
         def blue(r, g, b):
             return b > 120 and r < 90 and g < 90
 
-        start, end = self.picture(page, 0), self.picture(page, 1)
+        start, end = self.image(page, 0), self.image(page, 1)
         before, count = middle_of(start, red)
         after, _ = middle_of(end, red)
         still, _ = middle_of(start, blue)
@@ -162,13 +162,13 @@ class Play(unittest.TestCase):
         self.assertGreater(after, before + 50)
         self.assertAlmostEqual(middle_of(end, blue)[0], still, delta=1)
         light, dark = (
-            middle_of(picture, lambda r, g, b: min(r, g, b) > 200)[1]
-            for picture in (start, self.picture(page, 0, "--blink-settings=preferredColorScheme=0"))
+            middle_of(image, lambda r, g, b: min(r, g, b) > 200)[1]
+            for image in (start, self.image(page, 0, "--blink-settings=preferredColorScheme=0"))
         )
         self.assertGreater(light, 200_000)
         self.assertLess(dark, 20_000)
 
-    def test_the_gallery_shows_its_pictures_in_light_and_dark(self):
+    def test_the_gallery_shows_its_images_in_light_and_dark(self):
         out = self.folder / "gallery"
         done = subprocess.run(
             [
@@ -188,7 +188,7 @@ class Play(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         page = out / "index.html"
         shown = [
-            pixels(self.picture(page, None, *options)) for options in ([], ["--blink-settings=preferredColorScheme=0"])
+            pixels(self.image(page, None, *options)) for options in ([], ["--blink-settings=preferredColorScheme=0"])
         ]
         for (width, height, rows, channels), inside in zip(shown, ((lambda v: v > 240), (lambda v: v < 40))):
             self.assertTrue(inside(max(rows[height - 1][:3])))  # the page's margin

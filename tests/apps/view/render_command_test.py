@@ -51,7 +51,7 @@ class Render(unittest.TestCase):
     def render(self, *arguments):
         return execute("render", "run/rollout.h5", *arguments, cwd=self.folder)
 
-    def test_a_picture_has_the_size_asked_for(self):
+    def test_an_image_has_the_size_asked_for(self):
         for name, more, size in (
             ("a.png", [], (960, 540)),
             ("b.png", ["--size", "300x200", "--time", 0.5], (300, 200)),
@@ -61,15 +61,15 @@ class Render(unittest.TestCase):
             self.assertEqual(struct.unpack(">II", (self.folder / name).read_bytes()[16:24]), size)
         self.assertEqual(self.made(), {"a.png", "b.png"})
 
-    def test_the_time_chooses_the_picture(self):
-        pictures = set()
+    def test_the_time_chooses_the_image(self):
+        images = set()
         for at in (0, 0.2):
             self.render("-o", "a.png", "--time", at, "--camera", "front", "--size", "64x64")
-            pictures.add((self.folder / "a.png").read_bytes())
-        self.assertEqual(len(pictures), 2)
+            images.add((self.folder / "a.png").read_bytes())
+        self.assertEqual(len(images), 2)
 
-    def test_a_picture_of_several_instants_is_none_of_one(self):
-        pictures = []
+    def test_an_image_of_several_instants_differs_from_that_of_one(self):
+        images = []
         for more in (
             ["--time", 0.2],
             ["--strobe", "0,0.2"],
@@ -78,8 +78,8 @@ class Render(unittest.TestCase):
         ):
             done = self.render("-o", "a.png", "--size", "64x64", *more)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            pictures.append((self.folder / "a.png").read_bytes())
-        one, listed, counted, transparent = pictures
+            images.append((self.folder / "a.png").read_bytes())
+        one, listed, counted, transparent = images
         self.assertNotEqual(one, listed)
         self.assertEqual(listed, counted)
         self.assertEqual((one[25], transparent[25]), (2, 6))  # PNG: RGB, RGBA
@@ -110,10 +110,10 @@ class Render(unittest.TestCase):
             (2, "--from: -1: must be a time of the recording, 0 to 2 s", ["-o", "a.mp4", "--from=-1"]),
             (2, "--fps: 0: must be in (0, 1000]", ["-o", "a.mp4", "--fps", "0"]),
             (2, "--fps: 10: is only for videos (.mp4)", ["-o", "a.png", "--fps", "10"]),
-            (2, "--time: 1: is only for pictures (.png)", ["-o", "a.mp4", "--time", "1"]),
+            (2, "--time: 1: is only for images (.png)", ["-o", "a.mp4", "--time", "1"]),
             (2, "--strobe: 3: must be a time of the recording, 0 to 2 s", ["-o", "a.png", "--strobe", "1,3"]),
-            (2, "--strobe: 3: is only for pictures (.png)", ["-o", "a.mp4", "--strobe", "3"]),
-            (2, "--transparent: is only for pictures (.png)", ["-o", "a.mp4", "--transparent"]),
+            (2, "--strobe: 3: is only for images (.png)", ["-o", "a.mp4", "--strobe", "3"]),
+            (2, "--transparent: is only for images (.png)", ["-o", "a.mp4", "--transparent"]),
             (2, "--from: 1: is only for videos (.mp4) and --strobe", ["-o", "a.png", "--from", "1"]),
             (
                 2,

@@ -124,7 +124,7 @@ class Report(unittest.TestCase):
         for link in page.links:
             self.assertTrue(link.startswith(("data:", "#")) or link == "play.html", link[:80])
         self.assertEqual(len(page.ids), len(set(page.ids)), "two plots share a name")
-        for heading in ("Checks", "Pictures", "Tip error", "Wall force", "Penetration", "Step time", "Run"):
+        for heading in ("Checks", "Images", "Tip error", "Wall force", "Penetration", "Step time", "Run"):
             self.assertIn(heading, page.headings)
         self.assertIn("Coordinates of A: commanded and measured", page.headings)
         self.assertIn("quiet &lt;floor&gt;", text)
@@ -200,7 +200,7 @@ class Report(unittest.TestCase):
             self.assertGreater(metrics[name], 0)
             self.assertEqual(found[name], metrics[name], name)
         self.assertGreater(found["counted"], 0)
-        self.assertGreater(found["contacts"], found["counted"] + 1000)  # the box stands on the floor throughout
+        self.assertGreater(found["contacts"], found["counted"] + 1000)  # the box is on the floor throughout
 
     def test_runs_of_every_robot_have_their_plots_and_the_numbers_of_their_checks(self):
         for scene, headings in (

@@ -113,14 +113,25 @@ class Window(unittest.TestCase):
         )
 
     def shot(self, file, at, *arguments):
-        picture = self.folder / f"shot_{at}.png"
+        screenshot = self.folder / f"shot_{at}.png"
         done = self.view(
-            file, "--screenshot", picture, "--at", at, "--camera", "front", "--width", 400, "--height", 300, *arguments
+            file,
+            "--screenshot",
+            screenshot,
+            "--at",
+            at,
+            "--camera",
+            "front",
+            "--width",
+            400,
+            "--height",
+            300,
+            *arguments,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        return picture
+        return screenshot
 
-    def test_a_falling_ball_is_lower_later(self):
+    def test_a_falling_sphere_is_lower_later(self):
         first, later = (red_pixels(self.shot(self.folder / "scene.xml", at)) for at in (0, 0.2))
         self.assertGreater(first[0], 300)
         self.assertGreater(later[1], first[1] + 5)  # rows count from the top
@@ -171,9 +182,9 @@ class Window(unittest.TestCase):
                 ("mouseup", "1"),
             ):
                 do(*words)
-                picture()
+                screenshot()
 
-        def picture():
+        def screenshot():
             number = len(list(self.folder.glob("tendril_*.png"))) + 1
             file, until = self.folder / f"tendril_{number:03}.png", time.monotonic() + 60
             press("F2")
@@ -181,20 +192,20 @@ class Window(unittest.TestCase):
                 time.sleep(0.05)
             return file
 
-        return window, press, drag, picture
+        return window, press, drag, screenshot
 
     def open_scene(self):
-        window, press, _, picture = self.open_window(self.folder / "scene.xml", "--camera", "front")
-        return window, press, lambda: red_pixels(picture())
+        window, press, _, screenshot = self.open_window(self.folder / "scene.xml", "--camera", "front")
+        return window, press, lambda: red_pixels(screenshot())
 
-    def test_keys_change_what_is_shown_and_write_pictures(self):
-        window, press, picture = self.open_scene()
-        first = picture()
+    def test_keys_change_what_is_shown_and_write_screenshots(self):
+        window, press, screenshot = self.open_scene()
+        first = screenshot()
         for _ in range(3):
             press("shift+Right")
-        lower = picture()
+        lower = screenshot()
         press("BackSpace")
-        again = picture()
+        again = screenshot()
         press("q")
         self.assertEqual(window.wait(60), 0)
         self.assertGreater(first[0], 300)
@@ -203,17 +214,17 @@ class Window(unittest.TestCase):
 
     def test_a_scene_whose_file_changes_is_loaded_again(self):
         scene = self.folder / "scene.xml"
-        _, press, picture = self.open_scene()
+        _, press, screenshot = self.open_scene()
         press("shift+Right")
-        first = picture()
+        first = screenshot()
         scene.write_text("<mujoco>")  # told in the window, which continues
         time.sleep(1.0)  # nothing must change, so there is nothing to wait for
-        self.assertEqual(picture()[0], first[0])
+        self.assertEqual(screenshot()[0], first[0])
         scene.write_text(SCENE.replace('pos="0 0 1"', 'pos="0 0 1.2"'))
         until = time.monotonic() + 60
-        while time.monotonic() < until and picture()[1] > first[1] - 5:
+        while time.monotonic() < until and screenshot()[1] > first[1] - 5:
             time.sleep(0.2)
-        self.assertLess(picture()[1], first[1] - 5)
+        self.assertLess(screenshot()[1], first[1] - 5)
 
     def columns(self, recording):
         """The columns of a recording by name, as numbers."""
@@ -227,19 +238,21 @@ class Window(unittest.TestCase):
 
     def test_sliders_drive_and_the_recording_shows_it(self):
         (self.folder / "lift.xml").write_text(LIFT)
-        window, press, drag, picture = self.open_window(self.folder / "lift.xml", "--camera", "front", size=(700, 520))
+        window, press, drag, screenshot = self.open_window(
+            self.folder / "lift.xml", "--camera", "front", size=(700, 520)
+        )
         press("F3")
-        first = picture()
+        first = screenshot()
         command, joint = sliders(first)
         first_row = red_pixels(first)[1]
         press("r")
         press("shift+Right", 5)
         drag((command[0] + 5, command[2]), (command[1] - 2, command[2]))
         press("shift+Right", 30)
-        driven = picture()
+        driven = screenshot()
         press("r")
         drag((joint[1] - 20, joint[2]), (joint[0] + 2, joint[2]))  # a joint, while paused
-        moved = picture()
+        moved = screenshot()
         press("q")
         self.assertEqual(window.wait(60), 0)
         self.assertLess(red_pixels(driven)[1], first_row - 40)
@@ -263,9 +276,9 @@ class Window(unittest.TestCase):
             'kind = "continuum"\nname = "arm"\ncompliance = "link"\n'
             + 2 * ("[[section]]\nconstant_length = 0.1\nbend_limit = 3.0\nlinks = 5\nbending_stiffness = 0.05\n")
         )
-        window, press, drag, picture = self.open_window(arm, size=(700, 700))
+        window, press, drag, screenshot = self.open_window(arm, size=(700, 700))
         press("F3")
-        found = sliders(picture())
+        found = sliders(screenshot())
         self.assertGreaterEqual(
             len(found), 8
         )  # of commands and joints: bend x and y of two sections each; not of links
@@ -288,8 +301,8 @@ class Window(unittest.TestCase):
 
     def test_a_fault_from_the_menu_acts_at_once_and_is_taken_back(self):
         scene = Path(__file__).resolve().parents[3] / "scenes/reach/reach.toml"
-        window, press, drag, picture = self.open_window(scene, "--show-panel", size=(700, 520))
-        picture()  # the window is there
+        window, press, drag, screenshot = self.open_window(scene, "--show-panel", size=(700, 520))
+        screenshot()  # the window is there
         press("shift+Right", 60)
         press("r")
         press("shift+Right", 20)
@@ -309,11 +322,11 @@ class Window(unittest.TestCase):
         self.assertEqual([len(e) for e in errors], [201, 601, 1501])
 
     def test_a_divergence_is_reported_and_shown(self):
-        picture = self.folder / "stopped.png"
-        done = self.view(self.folder / "unstable.xml", "--screenshot", picture, "--at", 60)
+        screenshot = self.folder / "stopped.png"
+        done = self.view(self.folder / "unstable.xml", "--screenshot", screenshot, "--at", 60)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("runaway", done.stderr)
-        self.assertTrue(picture.is_file())
+        self.assertTrue(screenshot.is_file())
 
     def test_without_a_display_there_is_one_line(self):
         environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}

@@ -20,7 +20,7 @@ ChordOptions published() {
 }  // namespace
 
 TEST_CASE("chord: one arc is solved by its chord in one pass", "[ik]") {
-  // From the smallest bends to far beyond 180 degrees.
+  // From the smallest bends to far above 180 degrees.
   const double theta = GENERATE(1e-9, 1e-6, 0.01, 0.5, 1.5, 3.0, pi, 4.0, 5.5, 6.2);
   CAPTURE(theta);
   const ContinuumRobot robot = arc_robot(1, 2 * pi);
@@ -107,7 +107,7 @@ TEST_CASE("chord: success rates of the published experiment", "[ik][slow]") {
   }
 }
 
-TEST_CASE("chord: stands to tangents as published", "[ik][slow]") {
+TEST_CASE("chord: relates to tangents as published", "[ik][slow]") {
   // [Chord], section 4: three sections below 120 degrees go better with chords; more sections go
   // better with tangents and in fewer iterations, but with limits tested at the end only, better
   // with chords.
@@ -154,7 +154,7 @@ TEST_CASE("chord: the bend limit inside the passes is worth having", "[ik][slow]
   CHECK(outside < inside - 10.0);
 }
 
-TEST_CASE("chord: bends beyond 180 degrees are within reach", "[ik]") {
+TEST_CASE("chord: bends above 180 degrees are within reach", "[ik]") {
   const ContinuumRobot robot = arc_robot(1, 2 * pi);
   ChordSolver solver(robot);
   const std::vector<SectionState> goal{{4.5, 1.0, 0.0}};

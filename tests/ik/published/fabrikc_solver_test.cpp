@@ -160,7 +160,7 @@ TEST_CASE("fabrikc: a goal that is met only outside the limits ends with the pos
   CHECK(outside > 5);
 }
 
-TEST_CASE("fabrikc: bends beyond 180 degrees are out of reach, but a start for others", "[ik]") {
+TEST_CASE("fabrikc: bends above 180 degrees are out of reach, but a start for others", "[ik]") {
   const ContinuumRobot robot = arc_robot(3, 2 * pi);
   FabrikcSolver solver(robot, published());
   const std::vector<SectionState> coiled{{4.0, 0.3, 0.0}, {5.0, 1.0, 0.0}, {2 * pi, -2.0, 0.0}};

@@ -266,7 +266,7 @@ TEMPLATE_TEST_CASE("reaching solvers: a straight arm leaves its own axis", "[ik]
   CHECK(result.jumped);
   CHECK(result.iterations <= most);
 
-  target.X_BG.translation().z() = 0.5;  // out of reach: stays, and says so
+  target.X_BG.translation().z() = 0.5;  // out of reach: does not move, and says so
   const IkResult far = solver.solve(target, robot.straight());
   CHECK(far.status == IkStatus::Stalled);
   CHECK_FALSE(far.jumped);

@@ -71,7 +71,7 @@ TEST_CASE("section polynomial: one arc is fitted exactly", "[ik]") {
   CHECK(polynomial.fit_error() < kAlgebraTolerance);
 }
 
-TEST_CASE("section polynomial: goes on by Newton steps where the fit is poor", "[ik]") {
+TEST_CASE("section polynomial: continues by Newton steps where the fit is poor", "[ik]") {
   const SectionPolynomial polynomial = critical_polynomial();
   const SectionShape& shape = polynomial.shape();
   CHECK(polynomial.fit_error() > SectionPolynomial::kLargestFitError);
@@ -87,7 +87,7 @@ TEST_CASE("section polynomial: goes on by Newton steps where the fit is poor", "
   }
 }
 
-TEST_CASE("section polynomial: targets beyond the invertible chord angle get the largest bend",
+TEST_CASE("section polynomial: targets outside the invertible chord angle get the largest bend",
           "[ik]") {
   const Section section({.length = 0.1,
                          .bend_angle_limit = 2.0,

@@ -1,4 +1,4 @@
-#include "simulation/experiment/doubted_numbers.hpp"
+#include "simulation/experiment/implausible_numbers.hpp"
 
 #include <fmt/format.h>
 
@@ -107,34 +107,34 @@ std::string text_of(std::span<const double> values) {
   return fmt::format("[{}{}]", text, values.size() > kShown ? ", ..." : "");
 }
 
-void DoubtedNumbers::say(const std::string& what) {
+void ImplausibleNumbers::say(const std::string& what) {
   lines.push_back(fmt::format("{}: {}", where, what));
 }
 
-void DoubtedNumbers::begins(const char* object, const char* key, double start) {
+void ImplausibleNumbers::begins(const char* object, const char* key, double start) {
   const Believed& row = believed(object, "begins");
   if (start < sizes.duration * row.most || start == 0.0) return;
   say(fmt::format("{} = {:.6g} s: the run ends at {:.6g} s: is the unit s, not {}?", key, start,
                   sizes.duration, row.instead));
 }
 
-bool DoubtedNumbers::doubt(const char* object, const char* key, double value) {
-  return doubt(believed(object, key), key, {&value, 1});
+bool ImplausibleNumbers::flag(const char* object, const char* key, double value) {
+  return flag(believed(object, key), key, {&value, 1});
 }
 
-bool DoubtedNumbers::doubt(const char* object, const char* key, const Eigen::Vector3d& value) {
-  return doubt(believed(object, key), key, {value.data(), 3});
+bool ImplausibleNumbers::flag(const char* object, const char* key, const Eigen::Vector3d& value) {
+  return flag(believed(object, key), key, {value.data(), 3});
 }
 
-bool DoubtedNumbers::doubt(const Believed& row, std::string_view key,
-                           std::span<const double> values) {
-  return doubt(row, key, values, largest(values));
+bool ImplausibleNumbers::flag(const Believed& row, std::string_view key,
+                              std::span<const double> values) {
+  return flag(row, key, values, largest(values));
 }
 
-bool DoubtedNumbers::doubt(const Believed& row, std::string_view key,
-                           std::span<const double> values, double size) {
+bool ImplausibleNumbers::flag(const Believed& row, std::string_view key,
+                              std::span<const double> values, double size) {
   const auto [scale, name] = sizes.of(row.scale);
-  const double most = sizes.stays ? row.most : row.most_away;
+  const double most = sizes.is_fixed ? row.most : row.most_away;
   if (!(scale > 0.0) || !(size > most * scale)) return false;
   const std::string gap = row.unit[0] == '\0' ? "" : " ";
   const std::string times =

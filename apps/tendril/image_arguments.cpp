@@ -1,4 +1,4 @@
-#include "apps/tendril/picture_arguments.hpp"
+#include "apps/tendril/image_arguments.hpp"
 
 #include <fmt/format.h>
 
@@ -8,21 +8,21 @@
 
 namespace tendril {
 
-Option PictureArguments::add_camera(const Command& command, const std::string& what) {
+Option ImageArguments::add_camera(const Command& command, const std::string& what) {
   return command.option("--camera", camera,
                         "camera of the scene, for " + what +
-                            " [the scene's camera, moved back if a robot leaves its picture]");
+                            " [the scene's camera, moved back if a robot leaves its image]");
 }
 
-Option PictureArguments::add_size(const Command& command, const std::string& what) {
-  const simulation::PictureOptions defaults;
+Option ImageArguments::add_size(const Command& command, const std::string& what) {
+  const simulation::ImageOptions defaults;
   return command.option(
       "--size", size,
       fmt::format("of {}, WIDTHxHEIGHT pixels [{}x{}]", what, defaults.width, defaults.height));
 }
 
-simulation::PictureOptions PictureArguments::options() const {
-  simulation::PictureOptions options{.camera = camera};
+simulation::ImageOptions ImageArguments::options() const {
+  simulation::ImageOptions options{.camera = camera};
   if (size.empty()) return options;
   const char* const end = size.data() + size.size();
   const auto width = std::from_chars(size.data(), end, options.width);

@@ -8,7 +8,7 @@
 namespace tendril {
 
 /// The options `--camera` and `--size` of commands that draw.
-struct PictureArguments {
+struct ImageArguments {
   std::string camera;
   std::string size;
 
@@ -16,7 +16,7 @@ struct PictureArguments {
   Option add_size(const Command& command, const std::string& what);
 
   /// Throws ModelError for an invalid size.
-  [[nodiscard]] simulation::PictureOptions options() const;
+  [[nodiscard]] simulation::ImageOptions options() const;
 };
 
 }  // namespace tendril

@@ -42,7 +42,7 @@ struct Believed {
 struct Sizes {
   RobotScale robot;
   double duration = 0.0;
-  bool stays = false;  ///< what the number is of, with the robot
+  bool is_fixed = false;  ///< what the number is of, with the robot
 
   /// Returns the size and how it is called; 0: it is not known.
   [[nodiscard]] std::pair<double, std::string> of(Scale scale) const;
@@ -53,8 +53,8 @@ struct Sizes {
 /// Returns the largest size of several numbers.
 [[nodiscard]] double largest(std::span<const double> values);
 
-/// Numbers that are out of scale, a line each.
-struct DoubtedNumbers {
+/// Numbers that are out of scale, one per line.
+struct ImplausibleNumbers {
   std::string where;  ///< place of what is looked at, before each line
   Sizes sizes;        ///< with which its numbers are compared
   std::vector<std::string> lines;
@@ -62,12 +62,11 @@ struct DoubtedNumbers {
   void say(const std::string& what);
   /// Adds a line for what begins when the run has ended.
   void begins(const char* object, const char* key, double start);
-  /// Adds a line if the size of the values is beyond what is believed; tells whether it is.
-  bool doubt(const Believed& row, std::string_view key, std::span<const double> values,
-             double size);
-  bool doubt(const Believed& row, std::string_view key, std::span<const double> values);
-  bool doubt(const char* object, const char* key, double value);
-  bool doubt(const char* object, const char* key, const Eigen::Vector3d& value);
+  /// Adds a line if the size of the values is above what is plausible; tells whether it is.
+  bool flag(const Believed& row, std::string_view key, std::span<const double> values, double size);
+  bool flag(const Believed& row, std::string_view key, std::span<const double> values);
+  bool flag(const char* object, const char* key, double value);
+  bool flag(const char* object, const char* key, const Eigen::Vector3d& value);
 };
 
 }  // namespace tendril::simulation
