@@ -87,11 +87,11 @@ class StartWarnings {
         overlap_without_contact(solid[i], solid[k]);
   }
 
-  bool stands(int geom) const { return m_.body_weldid[m_.geom_bodyid[geom]] == 0; }
+  bool is_fixed(int geom) const { return m_.body_weldid[m_.geom_bodyid[geom]] == 0; }
 
   void overlap_without_contact(int a, int b) {
     if (robots_.base_of_geom(a) == robots_.base_of_geom(b)) return;
-    if (stands(a) && stands(b)) return;  // two mounts
+    if (is_fixed(a) && is_fixed(b)) return;  // two mounts
     const double reach = m_.geom_rbound[a] + m_.geom_rbound[b];
     if (mju_dist3(d_.geom_xpos + 3 * a, d_.geom_xpos + 3 * b) >= reach || can_touch(m_, a, b))
       return;
@@ -194,7 +194,7 @@ std::vector<std::string> start_warnings(const mjModel& model, mjData& data) {
 }
 
 std::vector<std::string> passing_robots(const mjModel& model, mjData& data) {
-  return StartDoubts(model, data).passing_robots();
+  return StartWarnings(model, data).passing_robots();
 }
 
 }  // namespace tendril::simulation

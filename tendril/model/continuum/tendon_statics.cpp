@@ -154,15 +154,15 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
 std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
   std::string angles;
   int count = 0;
-  bool is_beyond_turn = false;
+  bool exceeds_turn = false;
   for (const TendonRoute& route : tendon_routes(robot)) {
     if (static_cast<std::size_t>(route.section) != i) continue;
     angles += fmt::format("{}{:.4g}", count++ == 0 ? "" : ", ", route.angle);
-    is_beyond_turn = is_beyond_turn || std::abs(route.angle) > 2.0 * std::numbers::pi;
+    exceeds_turn = exceeds_turn || std::abs(route.angle) > 2.0 * std::numbers::pi;
   }
   if (count == 0) return "; none ends here, and bend_servo = true would give it a servo";
   return fmt::format("; here end {}, angle = {} rad{}", count, angles,
-                     is_beyond_turn ? ": is the unit rad, not degrees?" : "");
+                     exceeds_turn ? ": is the unit rad, not degrees?" : "");
 }
 
 void require_drives(const Fields& top, const ContinuumDescription& robot) {
