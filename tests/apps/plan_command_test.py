@@ -690,7 +690,7 @@ class PlanCommand(PlanTest):
             (FREE + 'rule = "lose"\n', '2: rule = \'lose\': must be "persistent" or "local"'),
             (FREE + 'search = "quick"\n', '2: search = \'quick\': must be "exhaustive" or "pruned"'),
             (FREE + "sections = 0\n", "2: sections = 0: must be an integer in [1, 10000000]"),
-            (FREE + "obstacles = 1\n", "2: unknown key 'obstacles', must be one of: name, base"),
+            (FREE + "obstacles = 1\n", "2: unknown key 'obstacles' (is obstacle meant?), must be one of: name, base"),
             (FREE + "obstacle = 1\n", "2: obstacle = 1: must be tables, each headed [[obstacle]]"),
             (box, "2: obstacle 0: must have one of: box, polygon, disc"),
             (box + "box = { x = [0, 0], z = [1, 2] }\n", "3: obstacle 0: box: x = "),
