@@ -9,6 +9,15 @@
 #include "tendril/model_error.hpp"
 
 namespace tendril {
+namespace {
+
+bool is_below(const mjModel* m, int body, int root) noexcept {
+  while (body > root) body = m->body_parentid[body];  // a parent comes first
+  return body == root;
+}
+
+}  // namespace
+
 int InstanceContext::require(mjtObj type, const std::string& name) const {
   const std::string full = names(name);
   const int id = mj_name2id(model, type, full.c_str());
@@ -50,15 +59,11 @@ void require_no_more_joints(const InstanceContext& context, std::vector<int> joi
     return kind;
   };
   const int base = context.require(mjOBJ_BODY, names::kBase);
-  const auto is_of_robot = [&](int body) {
-    while (body > base) body = m->body_parentid[body];
-    return body == base;
-  };
   std::set<std::string> kinds;
   for (const int joint : joints) kinds.insert(kind_of(joint));
   std::sort(joints.begin(), joints.end());
   for (int joint = 0; joint < m->njnt; ++joint) {
-    if (!is_of_robot(m->jnt_bodyid[joint]) || !kinds.contains(kind_of(joint)) ||
+    if (!is_below(m, m->jnt_bodyid[joint], base) || !kinds.contains(kind_of(joint)) ||
         std::binary_search(joints.begin(), joints.end(), joint))
       continue;
     throw ModelError(std::string("robot: has no joint ") + mj_id2name(m, mjOBJ_JOINT, joint) +
@@ -84,9 +89,7 @@ double weighing_mass(const mjModel* m, int body) noexcept {
   if (m->ngravcomp == 0) return m->body_subtreemass[body];
   double mass = 0.0;
   for (int b = body; b < m->nbody; ++b) {
-    int above = b;
-    while (above > body) above = m->body_parentid[above];
-    if (above == body) mass += m->body_mass[b] * (1.0 - m->body_gravcomp[b]);
+    if (is_below(m, b, body)) mass += m->body_mass[b] * (1.0 - m->body_gravcomp[b]);
   }
   return mass;
 }

@@ -60,8 +60,7 @@ std::string renamed_text(std::string_view before, std::string_view now) {
   return std::string(before) + ": is called " + std::string(now) + " now";
 }
 
-std::string_view nearest_name(std::string_view misspelled,
-                              std::span<const std::string_view> names) {
+std::string meant_text(std::string_view misspelled, std::span<const std::string_view> names) {
   std::string_view nearest;
   std::size_t least = misspelled.size() / 3 + 1;
   for (const std::string_view name : names) {
@@ -70,7 +69,7 @@ std::string_view nearest_name(std::string_view misspelled,
     least = changes;
     nearest = name;
   }
-  return nearest;
+  return nearest.empty() ? "" : " (is " + std::string(nearest) + " meant?)";
 }
 
 }  // namespace tendril

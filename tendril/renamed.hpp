@@ -28,9 +28,9 @@ template <class IsKnown>
 /// `max_ways: is called max_candidates now`.
 [[nodiscard]] std::string renamed_text(std::string_view before, std::string_view now);
 
-/// The name that a misspelled one may mean: of the names that differ in at most a third of its
-/// letters the first that differs least; empty if there is none.
-[[nodiscard]] std::string_view nearest_name(std::string_view misspelled,
-                                            std::span<const std::string_view> names);
+/// ` (is bend_limit meant?)`: of the names that differ from a misspelled one in at most a third of
+/// its letters the first that differs least; empty if there is none.
+[[nodiscard]] std::string meant_text(std::string_view misspelled,
+                                     std::span<const std::string_view> names);
 
 }  // namespace tendril

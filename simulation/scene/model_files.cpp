@@ -71,11 +71,9 @@ void check_controller(D& robot, const std::string& file, std::span<const Overrid
       throw ModelError(
           fmt::format("{}: controller: {}", setting.origin, renamed_text(setting.key, now)));
     std::vector<std::string_view> words(known.begin(), known.end());
-    const std::string_view nearest = nearest_name(setting.key, words);
     throw ModelError(fmt::format("{}: controller: unknown key '{}'{}, {} has: {}", setting.origin,
-                                 setting.key,
-                                 nearest.empty() ? "" : fmt::format(" (is {} meant?)", nearest),
-                                 controller.plugin, joined(words)));
+                                 setting.key, meant_text(setting.key, words), controller.plugin,
+                                 joined(words)));
   }
 }
 

@@ -427,10 +427,8 @@ void Fields::refuse_unknown(Keys known) const {
     if (is_known(key.str())) continue;
     if (const std::string_view now = present_name(key.str(), is_known); !now.empty())
       throw ModelError(place(node) + renamed_text(key.str(), now));
-    const std::string_view nearest = nearest_name(key.str(), known);
     throw ModelError(fmt::format("{}unknown key '{}'{}, must be one of: {}", place(node), key.str(),
-                                 nearest.empty() ? "" : fmt::format(" (is {} meant?)", nearest),
-                                 joined(known)));
+                                 meant_text(key.str(), known), joined(known)));
   }
 }
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import tendril as td
 from tendril import _sim
 from tendril.envs.environments import Environment, require_mode
-from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE, plain_actions, tell_clipped
+from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE, Clip, plain_actions
 
 _STATE = ("time", "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
@@ -56,7 +56,7 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         self._set, self._reward, self._rate = set, reward, rate
         self._action, self._observation = action, observation
         self._renderer: _sim.Renderer | None = None
-        self._clipped = False  # an action, which is reported once
+        self._clip = Clip()
         self._begin(self._experiment.seed)
         size = len(self._observe())
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
@@ -132,11 +132,7 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
     def step(
         self, action: npt.NDArray[np.float32]
     ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
-        action = plain_actions(action)
-        if np.abs(action).max(initial=0.0) > 1.0 and not self._clipped:
-            self._clipped = True
-            tell_clipped(action)
-        action = np.clip(action, -1.0, 1.0)
+        action = self._clip(plain_actions(action))
         run, low, high = self._run, self._limits[:, 0], self._limits[:, 1]
         if self._rate is None:
             target = low + 0.5 * (action + 1.0) * (high - low)

@@ -119,8 +119,18 @@ def plain_actions(actions: npt.ArrayLike) -> Floats:
     return numbers
 
 
-def tell_clipped(actions: npt.NDArray[Any]) -> None:
-    gymnasium.logger.warn(f"action = {np.abs(actions).max():.3g}: is clipped to [-1, 1]; told once")
+class Clip:
+    """Limits actions to [-1, 1], and warns of the first that it changes."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def __call__(self, actions: Floats) -> Floats:
+        clipped = np.minimum(np.maximum(actions, -1.0), 1.0)
+        if not self._told and (clipped != actions).any():
+            self._told = True
+            gymnasium.logger.warn(f"action = {np.abs(actions).max():.3g}: is clipped to [-1, 1]; told once")
+        return clipped
 
 
 def norm(vectors: Floats) -> Floats:
@@ -139,7 +149,7 @@ class Simulations:
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.actions,), np.float32)
         self.elapsed = np.zeros(count, dtype=np.int64)
         self.observation = np.zeros((count, task.observations), dtype=np.float32)
-        self._clipped = False  # an action, which is told once
+        self._clip = Clip()
         self._renderer: _sim.Renderer | None = None
         self._shown: mujoco.MjData | None = None
 
@@ -161,10 +171,7 @@ class Simulations:
         self, numbers: npt.NDArray[np.intp], actions: npt.NDArray[Any]
     ) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
         """Rewards, terminated, truncated and infos of one step of `plain_actions`."""
-        given, actions = actions, np.minimum(np.maximum(actions, -1.0), 1.0)
-        if not self._clipped and (actions != given).any():
-            self._clipped = True
-            tell_clipped(given)
+        actions = self._clip(actions)
         task = self.task
         if actions.shape != (len(numbers), task.actions):
             raise ValueError(f"action: shape = {actions.shape[1:]}, must be ({task.actions},)")

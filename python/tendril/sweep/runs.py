@@ -215,6 +215,13 @@ class FinishedRuns:
         return np.where(self.outcome == "done", passed, 0.0)
 
     @cached_property
+    def variants_without_checks(self) -> set[str]:
+        """Names of variants whose runs all ended without checks."""
+        names = np.array([run.variant.name for run in self._runs], dtype=str)
+        has_none = np.isnan(self.successes)
+        return set(names[has_none].tolist()) - set(names[~has_none].tolist())
+
+    @cached_property
     def _indices(self) -> Column:
         """Row of each (seed, cell, variant), -1 without result."""
         names = {variant.name: i for i, variant in enumerate(self.plan.variants)}

@@ -65,11 +65,10 @@ def _success(data: FinishedRuns, cell: int | None, variant: int) -> dict[str, An
     rates = rates[~np.isnan(rates)]
     n, k = len(rates), float(rates.sum())
     name = data.plan.variants[variant].name
-    without_checks = np.isnan(data.successes[[run.variant.name == name for run in data._runs]])
     return {
         "variant": name,
         "cell": cell,
-        "has_checks": not (len(without_checks) and without_checks.all()),
+        "has_checks": name not in data.variants_without_checks,
         "n": n,
         "successes": k,
         "rate": k / n if n else None,
