@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "simulation/engine/engine.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/experiment/run_recorder.hpp"
 #include "simulation/scene/start_checks.hpp"
@@ -66,6 +67,21 @@ void require_physics(const Experiment& experiment, const mjModel& model) {
   }
 }
 
+/// What motions and controllers write.
+std::vector<OwnedInput> owned_inputs(const PreparedRun& run, const mjModel& model) {
+  std::vector<OwnedInput> inputs = run.motions.inputs();
+  const std::vector<std::string> drivers = drivers_of(model, run.scene.robots);
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    if (drivers[i].empty()) continue;
+    inputs.push_back({&mjData::ctrl, model.actuator_ctrladr[i], model.actuator_ctrlnum[i],
+                      "ctrl of " + object_name(model, mjOBJ_ACTUATOR, static_cast<int>(i)),
+                      fmt::format("the controller {}; take [controller] out of the robot file to "
+                                  "write it yourself",
+                                  drivers[i])});
+  }
+  return inputs;
+}
+
 }  // namespace
 
 int add_check(Metrics& metrics, const Check& check) {
@@ -86,7 +102,8 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
       faults_(run.faults, model),
       on_notices_(std::move(on_notices)),
       metrics_(model),
-      watch_(model) {
+      watch_(model),
+      owned_(owned_inputs(run, model), data) {
   const StandardArithmetic standard;
   require_physics(experiment, model_);
   result_.timestep = run.timestep;
@@ -102,7 +119,7 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
   }
   for (const std::string& warning : take_engine_warnings())
     result_.notices.push_back(fmt::format("initial state: {}", one_line(warning)));
-  if (on_notices_) on_notices_(result_.notices);
+  tell_since(0);
 
   for (const Check& check : experiment.checks) check_metrics_.push_back(add_check(metrics_, check));
   first_default_ = metrics_.count();
@@ -115,7 +132,7 @@ void ExperimentRun::record(const OpenRecording& open) {
   const std::size_t known = result_.notices.size();
   const RolloutAttributes attributes = recording_attributes(experiment_, run_, model_, result_.seed,
                                                             result_.command_line, result_.notices);
-  if (on_notices_) on_notices_(std::span(result_.notices).subspan(known));
+  tell_since(known);
   recorder_ = std::make_unique<RunRecorder>(model_, attributes, open);
   recorder_->append(data_, 0, 0.0);
 }
@@ -130,6 +147,7 @@ void ExperimentRun::step() {
     start_ = Clock::now();
   }
   const double step_start = data_.time;
+  owned_.before_step(data_);
   run_.motions.apply(data_, step_start);
   faults_.apply(model_, data_);
   const Clock::time_point before = Clock::now();
@@ -149,7 +167,11 @@ void ExperimentRun::step() {
       result_.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, one_line(warning)));
     for (const std::string& line : watch_.not_following(data_))
       result_.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, line));
-    if (on_notices_) on_notices_(std::span(result_.notices).subspan(known));
+    tell_since(known);
+  }
+  if (owned_.after_step(data_)) {
+    result_.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, owned_.overwritten()));
+    tell_since(result_.notices.size() - 1);
   }
   if (recorder_) recorder_->append(data_, step, step_time_us);
   done_ = step >= run_.steps;
@@ -189,8 +211,11 @@ void ExperimentRun::tell_passing_robots() {
   const std::size_t known = result_.notices.size();
   for (const std::string& line : passing_robots(model_, data_))
     result_.notices.push_back(fmt::format("{}: {}", experiment_.scene.string(), line));
-  if (on_notices_ && result_.notices.size() > known)
-    on_notices_(std::span(result_.notices).subspan(known));
+  if (result_.notices.size() > known) tell_since(known);
+}
+
+void ExperimentRun::tell_since(std::size_t known) {
+  if (on_notices_) on_notices_(std::span(result_.notices).subspan(known));
 }
 
 void ExperimentRun::evaluate() {

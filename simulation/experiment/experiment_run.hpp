@@ -13,6 +13,7 @@
 
 #include "simulation/engine/divergence.hpp"
 #include "simulation/experiment/metrics.hpp"
+#include "simulation/experiment/owned_inputs.hpp"
 #include "simulation/experiment/prepared_run.hpp"
 #include "simulation/experiment/robot_watch.hpp"
 #include "simulation/experiment/run_result.hpp"
@@ -69,6 +70,7 @@ class ExperimentRun {
   void diverged(std::string reason);
   void evaluate();
   void tell_passing_robots();
+  void tell_since(std::size_t known);
 
   const Experiment& experiment_;
   const PreparedRun& run_;
@@ -81,6 +83,7 @@ class ExperimentRun {
   std::vector<int> check_metrics_;
   int first_default_ = 0;
   RobotWatch watch_;
+  OwnedInputs owned_;
   std::unique_ptr<RunRecorder> recorder_;
   StepTimeHistogram step_times_;
   std::optional<DivergenceMonitor> monitor_;  // since the first step

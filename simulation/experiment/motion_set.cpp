@@ -102,4 +102,25 @@ void MotionSet::apply(mjData& data, double time) const noexcept {
   }
 }
 
+std::vector<OwnedInput> MotionSet::inputs() const {
+  std::vector<OwnedInput> inputs;
+  const auto owner = [](const Motion& motion) {
+    return fmt::format("its motion{}; take that out of the experiment to write it yourself",
+                       motion.origin.empty() ? "" : fmt::format(" ({})", motion.origin));
+  };
+  for (const Driven& d : driven_) {
+    inputs.push_back(
+        {&mjData::ctrl, d.control, 1, "ctrl of " + d.motion.actuator, owner(d.motion)});
+  }
+  for (const Bound& b : bound_) {
+    inputs.push_back(
+        {&mjData::mocap_pos, 3 * b.mocap, 3, "mocap_pos of " + b.motion.body, owner(b.motion)});
+    if (b.motion.moves_orientation()) {
+      inputs.push_back(
+          {&mjData::mocap_quat, 4 * b.mocap, 4, "mocap_quat of " + b.motion.body, owner(b.motion)});
+    }
+  }
+  return inputs;
+}
+
 }  // namespace tendril::simulation

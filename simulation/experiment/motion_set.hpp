@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulation/experiment/motion.hpp"
+#include "simulation/experiment/owned_inputs.hpp"
 #include "simulation/scene/scene_robot.hpp"
 
 namespace tendril::simulation {
@@ -23,6 +24,9 @@ class MotionSet {
   /// Writes what holds at `time` to `mocap_pos`, `mocap_quat` and `ctrl`; to be called before each
   /// step.
   void apply(mjData& data, double time) const noexcept;
+
+  /// Returns what `apply` writes.
+  [[nodiscard]] std::vector<OwnedInput> inputs() const;
 
  private:
   struct Bound {

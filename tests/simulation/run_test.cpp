@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <nlohmann/json.hpp>
 
+#include "simulation/experiment/experiment_run.hpp"
 #include "simulation/experiment/summary.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
@@ -271,4 +272,46 @@ TEST_CASE("run: rounding that another library has set does not move the bits", "
     for (std::size_t i = 0; i < usual.checks.size(); ++i)
       CHECK(other.checks[i].value == usual.checks[i].value);
   }
+}
+
+TEST_CASE("run: what is written between two steps and overwritten is told once", "[run]") {
+  const Experiment experiment = load_experiment("scenes/reach/reach.toml");
+  const RunChanges changes;
+  const PreparedRun run = prepare_run(experiment, changes);
+  mjModel& model = *run.scene.model;
+  mjData& data = *run.data;
+  ExperimentRun steps(experiment, run, model, data, changes, "test");
+  const std::size_t known = steps.result().notices.size();
+  const auto told = [&] {
+    const auto& notices = steps.result().notices;
+    return std::vector<std::string>(notices.begin() + static_cast<std::ptrdiff_t>(known),
+                                    notices.end());
+  };
+  const int control = mj_name2id(&model, mjOBJ_ACTUATOR, "arm_s1_x");
+  const int target = model.body_mocapid[mj_name2id(&model, mjOBJ_BODY, "target")];
+  REQUIRE((control >= 0 && target >= 0));
+
+  steps.step();
+  steps.step();
+  CHECK(told().empty());
+
+  data.time += 0.1;  // a state that was restored, with its inputs
+  data.ctrl[control] = 0.1;
+  steps.step();
+  CHECK(told().empty());
+
+  for (int i = 0; i < 3; ++i) {
+    data.ctrl[control] = 0.1;
+    steps.step();
+  }
+  REQUIRE(told().size() == 1);
+  CHECK_THAT(told().front(),
+             Catch::Contains("ctrl of arm_s1_x: 0.1 was written between two steps and is overwritten "
+                             "by the controller tendril.reach of arm"));
+
+  data.mocap_pos[3 * target] += 0.05;
+  steps.step();
+  REQUIRE(told().size() == 2);
+  CHECK_THAT(told().back(), Catch::Contains("mocap_pos of target: ") &&
+                                Catch::Contains("its motion (scenes/reach/reach.toml:"));
 }

@@ -4,49 +4,44 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import numpy.typing as npt
 
 from tendril._command import make_parser
 from tendril._errors import ModelError
 from tendril._files import refuse_inputs
 from tendril.export.lerobot import write_lerobot
-from tendril.export.mcap import write_mcap
+from tendril.export.mcap import is_own_mcap, write_mcap
 from tendril.export.minari import write_minari
-from tendril.export.rerun import write_rrd
-from tendril.export.robomimic import write_robomimic
+from tendril.export.rerun import is_own_rrd, write_rrd
+from tendril.export.robomimic import is_own_robomimic, write_robomimic
 from tendril.export.steps import STATE, Choice, Steps, steps_of, unknown_sensors
-from tendril.export.table import write_csv, write_npz, write_parquet
+from tendril.export.table import is_own_csv, is_own_npz, is_own_parquet, write_csv, write_npz, write_parquet
 from tendril.recording import Recording
 from tendril.sweep.runs import read_plan
 
-Array = npt.NDArray[Any]
-#: One file a recording; its ending and writer.
-SINGLE: dict[str, tuple[str, Callable[[Recording, Path, Choice], None]]] = {
-    "parquet": (".parquet", write_parquet),
-    "csv": (".csv", write_csv),
-    "npz": (".npz", write_npz),
-    "mcap": (".mcap", write_mcap),
-    "rrd": (".rrd", write_rrd),
+
+@dataclass(frozen=True)
+class Format:
+    """A format of `--to`: either one file a recording, or one data set of all recordings."""
+
+    is_own: Callable[[Path], bool] | None  # whether an export has written this file; None: a folder is written
+    write: Callable[[Recording, Path, Choice], None] | None = None  # one file a recording
+    join: Callable[[Iterator[Steps], Path, str], str] | None = None  # all recordings; returns what was written
+    ending: str = ""  # of the name of a recording's file
+    extra: str = ""  # of the package, that has the modules of the format
+
+
+FORMATS = {
+    "parquet": Format(is_own_parquet, write_parquet, ending=".parquet", extra="data"),
+    "csv": Format(is_own_csv, write_csv, ending=".csv"),
+    "npz": Format(is_own_npz, write_npz, ending=".npz"),
+    "mcap": Format(is_own_mcap, write_mcap, ending=".mcap", extra="view"),
+    "rrd": Format(is_own_rrd, write_rrd, ending=".rrd", extra="view"),
+    "minari": Format(None, join=write_minari, extra="data"),
+    "lerobot": Format(None, join=write_lerobot, extra="data"),
+    "robomimic": Format(is_own_robomimic, join=write_robomimic),
 }
-#: One data set of all recordings.
-JOINT: dict[str, Callable[[Iterator[Steps], Path, str], str]] = {
-    "minari": write_minari,
-    "lerobot": write_lerobot,
-    "robomimic": write_robomimic,
-}
-#: How a file of a format begins, and what only those have in their first or last bytes that were written here.
-MARKS: dict[str, tuple[bytes, bytes]] = {
-    "csv": (b"step,time,step_time_us,contacts,", b""),
-    "npz": (b"PK", b"step_time_us.npy"),
-    "mcap": (b"\x89MCAP0", b"tendril"),
-    "rrd": (b"RRF", b"tendril"),
-}
-_LOOKED_AT = 1 << 16  # bytes at each end
-EXTRAS = {"parquet": "data", "minari": "data", "lerobot": "data", "mcap": "view", "rrd": "view"}
 
 
 def sources(source: Path) -> list[tuple[str, Path]]:
@@ -62,51 +57,25 @@ def sources(source: Path) -> list[tuple[str, Path]]:
     return found
 
 
-def _is_own(file: Path, kind: str) -> bool:
-    """Tells whether an export of this format has written the file."""
-    if kind == "robomimic":
-        import h5py
-
-        try:
-            with h5py.File(file, "r") as data:
-                return "data" in data and {"action_low", "env_args"} <= data["data"].attrs.keys()
-        except OSError:
-            return False
-    if kind == "parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            return (pq.read_schema(file).metadata or {}).get(b"format") == b"tendril rollout"
-        except (OSError, pa.ArrowException):
-            return False
-    with open(file, "rb") as stream:
-        begin = stream.read(_LOOKED_AT)
-        stream.seek(max(0, stream.seek(0, 2) - _LOOKED_AT))
-        end = stream.read()
-    first, token = MARKS[kind]
-    return not begin or begin.startswith(first) and (token in begin or token in end)
-
-
 def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
     """Exports, and returns for people what was written. Throws ModelError, RecordingError, OSError."""
-    if kind not in SINGLE and kind not in JOINT:
-        raise ModelError(f"--to: {kind}: must be one of {', '.join([*SINGLE, *JOINT])}")
+    if kind not in FORMATS:
+        raise ModelError(f"--to: {kind}: must be one of {', '.join(FORMATS)}")
+    form = FORMATS[kind]
     files = sources(source)
     refuse_inputs(out, source)
-    folder = kind in ("minari", "lerobot") or (kind in SINGLE and source.is_dir())
-    if folder and out.exists() and (not out.is_dir() or any(out.iterdir())):
+    is_folder = form.is_own is None or (form.write is not None and source.is_dir())
+    if is_folder and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out}: is not empty: choose another -o")
-    if not folder and out.is_dir():
+    if not is_folder and out.is_dir():
         raise ModelError(f"{out}: is a folder: must be a file")
-    if not folder and out.is_file() and not _is_own(out, kind):
+    if not is_folder and out.is_file() and out.stat().st_size and not (form.is_own and form.is_own(out)):
         raise ModelError(f"{out}: exists, and no export to {kind} has written it: must be another file, or removed")
-    if kind in SINGLE:
-        ending, write = SINGLE[kind]
+    if form.write is not None:
         for name, file in files:
             with Recording(file) as recording, recording.reading():
-                write(recording, out / (name + ending) if folder else out, choice)
-        return f"{out}: {len(files)} recordings" if folder else str(out)
+                form.write(recording, out / (name + form.ending) if is_folder else out, choice)
+        return f"{out}: {len(files)} recordings" if is_folder else str(out)
     with Recording(files[0][1]) as recording, recording.reading():
         title = recording.texts.get("experiment_name") or files[0][0]
         left_out = unknown_sensors(recording) if "sensordata" in choice.observation else []
@@ -119,7 +88,8 @@ def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
                     steps = steps_of(name, recording, choice)
                 yield steps
 
-    said = f"{out}: {JOINT[kind](episodes(), out, title)}"
+    assert form.join is not None
+    said = f"{out}: {form.join(episodes(), out, title)}"
     return f"{said}; left out, as they have no value: {', '.join(left_out)}" if left_out else said
 
 
@@ -132,7 +102,7 @@ def main(words: Sequence[str]) -> int:
     )
     command.add_argument("source", type=Path, help="recording (.h5), or folder of a sweep")
     command.add_argument("other", nargs="?", help=argparse.SUPPRESS)
-    command.add_argument("--to", metavar="FORMAT", help=", ".join([*SINGLE, *JOINT]))
+    command.add_argument("--to", metavar="FORMAT", help=", ".join(FORMATS))
     command.add_argument("-o", "--output", type=Path, help="file or folder")
     command.add_argument("--fps", help="rows a second [all; mcap, rrd: 50]")
     command.add_argument(
@@ -163,12 +133,12 @@ def main(words: Sequence[str]) -> int:
     try:
         said = export(options.source, options.to, options.output, choice)
     except ImportError as error:
-        if error.name in (None, "h5py", "mujoco", "numpy") or options.to not in EXTRAS:
+        if error.name in (None, "h5py", "mujoco", "numpy") or not FORMATS[options.to].extra:
             raise
         package = {"rerun": "rerun-sdk"}.get(error.name, error.name)
         raise ModelError(
             f"--to: {options.to}: Python module {error.name} is missing: pip install {package}, or with all others "
-            f'"tendril-mujoco[{EXTRAS[options.to]}]"'
+            f'"tendril-mujoco[{FORMATS[options.to].extra}]"'
         ) from None
     if not options.quiet:
         print(said + replaced)

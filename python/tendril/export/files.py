@@ -35,6 +35,15 @@ def atomic(out: Path) -> Iterator[Path]:
         _remove(part)
 
 
+def has_mark(file: Path, begin: bytes, token: bytes = b"") -> bool:
+    """Tells whether a file begins so, and has the token among the first or last 64 KiB."""
+    looked_at = 1 << 16
+    with open(file, "rb") as stream:
+        first = stream.read(looked_at)
+        stream.seek(max(0, stream.seek(0, 2) - looked_at))
+        return first.startswith(begin) and (token in first or token in stream.read())
+
+
 class _Storage:
     """A file that h5py writes to. The first error is kept, and HDF5, which crashes after one, does not see it."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import atomic
+from tendril.export.files import atomic, has_mark
 from tendril.export.geometry import VIEWER_FPS, MovingShapes, Shape
 from tendril.export.steps import Choice
 from tendril.playback.scene import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
@@ -129,6 +129,11 @@ def _transforms(motion: MovingShapes, i: int, stamp: dict[str, int]) -> dict[str
             for frame, place, turn in poses
         ]
     }
+
+
+def is_own_mcap(file: Path) -> bool:
+    """Tells whether write_mcap has written the file."""
+    return has_mark(file, b"\x89MCAP0", b"tendril")
 
 
 def write_mcap(recording: Recording, out: Path, choice: Choice) -> None:

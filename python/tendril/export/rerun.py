@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import atomic
+from tendril.export.files import atomic, has_mark
 from tendril.export.geometry import VIEWER_FPS, MovingShapes
 from tendril.export.steps import Choice
 from tendril.playback.scene import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from tendril.recording import Recording
 
 Array = npt.NDArray[Any]
+
+
+def is_own_rrd(file: Path) -> bool:
+    """Tells whether write_rrd has written the file."""
+    return has_mark(file, b"RRF", b"tendril")
 
 
 def write_rrd(recording: Recording, out: Path, choice: Choice) -> None:

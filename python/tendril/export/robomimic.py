@@ -16,6 +16,17 @@ from tendril.export.steps import Steps
 Array = npt.NDArray[Any]
 
 
+def is_own_robomimic(file: Path) -> bool:
+    """Tells whether write_robomimic has written the file."""
+    import h5py
+
+    try:
+        with h5py.File(file, "r") as data:
+            return "data" in data and {"action_low", "env_args"} <= data["data"].attrs.keys()
+    except OSError:
+        return False
+
+
 def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
     """Actions are scaled from the ranges of the actuators to [-1, 1], which robomimic takes them for; the ranges are
     the attributes `action_low` and `action_high` of `data`."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril.export.files import atomic
+from tendril.export.files import atomic, has_mark
 from tendril.export.steps import Choice, stride
 from tendril.recording import Recording
 
@@ -61,6 +61,25 @@ def time_series(recording: Recording, fps: float | None) -> dict[str, Array]:
         values = getattr(recording, part)[rows].reshape(len(rows), -1)
         columns |= {name: values[:, i] for i, name in enumerate(names)}
     return columns
+
+
+def is_own_csv(file: Path) -> bool:
+    """Tells whether write_csv has written the file; so the others."""
+    return has_mark(file, b"step,time,step_time_us,contacts,")
+
+
+def is_own_npz(file: Path) -> bool:
+    return has_mark(file, b"PK", b"step_time_us.npy")
+
+
+def is_own_parquet(file: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return bool((pq.read_schema(file).metadata or {}).get(b"format") == b"tendril rollout")
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def write_csv(recording: Recording, out: Path, choice: Choice) -> None:
