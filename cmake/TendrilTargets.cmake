@@ -115,8 +115,8 @@ function(tendril_files variable)
 endfunction()
 
 # tendril_tier(<unit|integration|scene|slow> [SERIAL] [LABELS ...] TESTS ...)
-# Puts tests into a tier, which is a label of ctest, and limits their time (docs/testing.md): `scripts/test` runs all
-# but the slow ones. The limits end what hangs; they are far above what a test takes, also on a busy machine.
+# Puts tests into a tier, which is a label of ctest, and limits their time (docs/development/testing.md): `scripts/test`
+# runs all but the slow ones. The limits end what hangs; they are far above what a test takes, also on a busy machine.
 # SERIAL: measures time, so nothing runs next to it.
 set(tendril_tier_timeout_unit 300)
 set(tendril_tier_timeout_integration 900)

@@ -47,7 +47,7 @@ class FaultChannel {
 };
 
 /// The kinds of faults with what each of them has apart from its name and its time
-/// (docs/experiment_file.md). SI units.
+/// (docs/reference/experiment_file.md). SI units.
 namespace fault {
 
 // Of measurements. A strength is one number for all components of the channel, or one for each.

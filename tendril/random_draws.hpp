@@ -6,8 +6,8 @@
 namespace tendril {
 
 /// Random numbers that depend on a seed, a key and a counter only, and are the same on every
-/// machine: splitmix64 of (seed, FNV-1a of the key, counter). docs/experiment_file.md, "Random
-/// settings: `[vary]`".
+/// machine: splitmix64 of (seed, FNV-1a of the key, counter). docs/reference/experiment_file.md,
+/// "Random settings: `[vary]`".
 class RandomDraws {
  public:
   RandomDraws(std::uint64_t seed, std::string_view key) : state_(mixed(mixed(seed) ^ hash(key))) {}

@@ -20,16 +20,17 @@ void add_render_command(CommandLine& line);
 /// `tendril model`: the MJCF of a robot or tube file.
 void add_model_command(CommandLine& line);
 
-/// `tendril generate`: a random scene of a family (docs/families.md).
+/// `tendril generate`: a random scene of a family (docs/results/families.md).
 void add_generate_command(CommandLine& line);
 
-/// `tendril ik`: inverse kinematics of a table of targets (docs/ik.md).
+/// `tendril ik`: inverse kinematics of a table of targets (docs/guide/ik.md).
 void add_ik_command(CommandLine& line);
 
-/// `tendril fk`: forward kinematics of a table of states (docs/ik.md).
+/// `tendril fk`: forward kinematics of a table of states (docs/guide/ik.md).
 void add_fk_command(CommandLine& line);
 
-/// `tendril plan`: paths among obstacles or with contact, printed and drawn (docs/planning.md).
+/// `tendril plan`: paths among obstacles or with contact, printed and drawn
+/// (docs/guide/planning.md).
 void add_plan_command(CommandLine& line);
 
 /// `tendril rollout info FILE` and `tendril rollout replay FILE`. Exit code of replay: 0 every step

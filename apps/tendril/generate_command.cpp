@@ -53,7 +53,7 @@ void add_generate_command(CommandLine& line) {
               "scenes with this and the following seeds, a folder each")
       .range(1, 1'000'000);
   command.option("--difficulty", arguments->difficulty,
-                 "in [0, 1]; 0.5 is what docs/families.md shows");
+                 "in [0, 1]; 0.5 is what docs/results/families.md shows");
   command.option("--out", arguments->out, "folder [out/FAMILY-sceneSEED]").output();
   command.footer("Families:\n" + names +
                  "Example: tendril generate clutter --seed 7 --out out/clutter && tendril run "

@@ -16,7 +16,7 @@
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model_error.hpp"
 
-// Common parts of the tables of `tendril ik` and `tendril fk`. Format: docs/ik.md.
+// Common parts of the tables of `tendril ik` and `tendril fk`. Format: docs/guide/ik.md.
 namespace tendril {
 
 /// Reads a robot file and calls `use` with the description of a continuum or mobile robot; other

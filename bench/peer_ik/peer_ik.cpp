@@ -1,6 +1,6 @@
 // The default solver on a continuum robot compared with maintained general solvers on the
 // equivalent chain of rigid links: time in microseconds and in units, and success rate. Method and
-// columns: docs/benchmarks.md.
+// columns: docs/results/benchmarks.md.
 //
 //   build/bench/bin/peer_ik [LINKS]     links per section, 10 unless given
 

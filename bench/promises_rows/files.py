@@ -46,7 +46,7 @@ def corpus(place):
 def documented(place):
     found = [
         f.name
-        for f in (place.options.root / "docs").glob("*.md")
+        for f in (place.options.root / "docs").rglob("*.md")
         if re.search(r"^\| *promise", f.read_text(), re.M | re.I)
     ]
     return require(found, "no page of docs has a table of promises", ", ".join(found))

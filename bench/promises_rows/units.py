@@ -296,9 +296,9 @@ def degrees_python(place):
 
 def poses(place):
     """The poses of the documents, as rows of numbers by name."""
-    source = place.options.root / "docs/identification"
+    source = place.options.root / "docs/guide/identification"
     if not (source / "poses.csv").exists():
-        raise NotTried("docs/identification/poses.csv is not there")
+        raise NotTried("docs/guide/identification/poses.csv is not there")
     place.put("arm.toml", (source / "arm.toml").read_bytes())
     lines = [s for s in (source / "poses.csv").read_text().splitlines() if not s.startswith("#")]
     head = lines[0].split(",")

@@ -34,8 +34,8 @@ struct ArmTendon {
 
 /// Map from section commands to the tendons of an arm: the tensions of least norm that hold the
 /// commanded bends against the body's stiffness, damping and gravity, or the lengths at which the
-/// tendons have these tensions. Source: docs/derivations.md, "Tendons between controllers and
-/// body". Tested by: tendon_drive_test. Allocates nothing after construction.
+/// tendons have these tensions. Source: docs/theory/derivations.md, "Tendons between controllers
+/// and body". Tested by: tendon_drive_test. Allocates nothing after construction.
 class TendonDrive {
  public:
   /// A bend, or the length, of a section that only tendons hold.

@@ -14,8 +14,8 @@ namespace tendril {
 /// Corrects the actuation of a plan until the measured tip is where it should be. Once in every
 /// `period` it takes a step of integral action, by an elastic model of the arm, whose obstacles are
 /// moved to the measured contacts, or by the Jacobian of the measured arm in contact. In between,
-/// the actuation is interpolated linearly. Source: docs/derivations.md, "Executing a plan with
-/// contacts".
+/// the actuation is interpolated linearly. Source: docs/theory/derivations.md, "Executing a plan
+/// with contacts".
 class TipCorrection {
  public:
   /// A change of the length by this much is weighted as a change of the curvature by 1/m.

@@ -31,8 +31,8 @@ namespace tendril {
 /// 6. Integral action on the setpoints removes the steady-state error of the servos.
 ///
 /// If a target is refused or not finite, the robot brakes and holds; the reason is reported. Only
-/// the constructor allocates or throws; the work of a step is bounded. docs/mobile.md, "In MuJoCo".
-/// Tested by: mobile_reach_controller_test, scenes/youbot_*.
+/// the constructor allocates or throws; the work of a step is bounded. docs/guide/mobile.md, "In
+/// MuJoCo". Tested by: mobile_reach_controller_test, scenes/youbot_*.
 class MobileReachController final : public MobileController {
  public:
   static constexpr Quantity kQuantities[] = {

@@ -39,7 +39,8 @@ void bind_load_robot(nb::module_& module) {
   module.def(
       "load_robot", &load, nb::arg("file"),
       nb::sig("def load_robot(file: str | os.PathLike[str]) -> typing.Any"),
-      "The robot that a robot file (docs/robot_file.md) describes: a ContinuumRobot, Snake, "
+      "The robot that a robot file (docs/reference/robot_file.md) describes: a ContinuumRobot, "
+      "Snake, "
       "MobileRobot or MobileArm, by its `kind`.\n\n"
       ":param file: TOML\n"
       ":raises ModelError: a file that cannot be read, or is no robot file; the message is the "

@@ -153,7 +153,7 @@ void PyMobileRobot::bind(nb::module_& module) {
       "An arm of in-plane links on a mobile platform: yaw joint, hinges, roll joint; `load_robot`\n"
       "makes it. Immutable. A state is x, y, m, and heading, rad, of the platform on the floor, "
       "then\n"
-      "the joints, rad: all zero is straight up. docs/mobile.md.")
+      "the joints, rad: all zero is straight up. docs/guide/mobile.md.")
       .def_ro("name", &PyMobileRobot::name, "As the robot file says.")
       .def_prop_ro(
           "joint_count", [](const PyMobileRobot& r) { return r.robot.joint_count(); },
@@ -182,13 +182,13 @@ void PyMobileRobot::bind(nb::module_& module) {
       .def("tool_pose", &tool_poses, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
            nb::sig("def tool_pose" TENDRIL_MOBILE_SIGNATURE),
            "Poses of the tool in the world; the tool axis is their x axis.\n\n" TENDRIL_MOBILE_DOC
-           ":returns: (..., 4, 4), m\n\nSource: docs/derivations-mobile.md.")
+           ":returns: (..., 4, 4), m\n\nSource: docs/theory/derivations-mobile.md.")
       .def("frames", &frames, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
            nb::sig("def frames" TENDRIL_MOBILE_SIGNATURE),
            "Poses of platform, yaw joint, links and tool in the world. A link's origin is its "
            "hinge, "
            "its z axis the link, its y axis the hinge's axis.\n\n" TENDRIL_MOBILE_DOC
-           ":returns: (..., joints + 1, 4, 4), m\n\nSource: docs/derivations-mobile.md.")
+           ":returns: (..., joints + 1, 4, 4), m\n\nSource: docs/theory/derivations-mobile.md.")
       .def("within_limits", &within, nb::arg("states"), nb::kw_only(), nb::arg("tolerance") = 1e-12,
            nb::sig("def within_limits(self, states: " TENDRIL_LIKE
                    ", *, tolerance: float = 1e-12) -> numpy.typing.NDArray[numpy.bool_]"),
@@ -206,9 +206,9 @@ void PyMobileRobot::bind(nb::module_& module) {
 }
 
 void PyMobileArm::bind(nb::module_& module) {
-  nb::class_<PyMobileArm>(
-      module, "MobileArm",
-      "A continuum arm on a mobile platform; `load_robot` makes it. Immutable. docs/mobile.md.")
+  nb::class_<PyMobileArm>(module, "MobileArm",
+                          "A continuum arm on a mobile platform; `load_robot` makes it. Immutable. "
+                          "docs/guide/mobile.md.")
       .def_ro("name", &PyMobileArm::name, "As the robot file says.")
       .def_ro("arm", &PyMobileArm::arm, "The arm, in its own base frame.")
       .def_prop_ro(

@@ -82,7 +82,7 @@ void bind_scene(nb::module_& module) {
       "Loads a scene (MJCF, with robot files attached) or a lone robot file, as `tendril run` "
       "does.\n\n"
       ":param file: `.xml` or `.toml`\n"
-      ":param set: settings by key (docs/experiment_file.md), without `motion.*`: "
+      ":param set: settings by key (docs/reference/experiment_file.md), without `motion.*`: "
       "{\"option.timestep\": 0.004}\n"
       ":raises ModelError: the program's line `file: field: value: what is allowed`");
 }

@@ -396,7 +396,7 @@ void bind_solver(nb::module_& module) {
       .def_prop_ro("status", &status_names,
                    nb::sig("def status(self) -> numpy.typing.NDArray[numpy.str_]"),
                    "\"converged\" or the solver's reason, as in the tables of `tendril ik` "
-                   "(docs/ik.md, docs/mobile.md).")
+                   "(docs/guide/ik.md, docs/guide/mobile.md).")
       .def_prop_ro("iterations", getter(&Result::iterations),
                    nb::sig("def iterations(self) -> numpy.typing.NDArray[numpy.int32]"),
                    "Iterations that ran.")
@@ -406,9 +406,10 @@ void bind_solver(nb::module_& module) {
       .def_prop_ro("angle_error", getter(&Result::angle_error),
                    nb::sig("def angle_error(self) -> " TENDRIL_ARRAY),
                    "rad; 0 where the direction is free.")
-      .def_prop_ro("jumped", getter<std::uint8_t, bool>(&Result::jumped),
-                   nb::sig("def jumped(self) -> numpy.typing.NDArray[numpy.bool_]"),
-                   "The solution need not be near the start (docs/ik.md). Never of a mobile robot.")
+      .def_prop_ro(
+          "jumped", getter<std::uint8_t, bool>(&Result::jumped),
+          nb::sig("def jumped(self) -> numpy.typing.NDArray[numpy.bool_]"),
+          "The solution need not be near the start (docs/guide/ik.md). Never of a mobile robot.")
       .def(
           "__repr__",
           [](const Result& r) {
@@ -420,7 +421,8 @@ void bind_solver(nb::module_& module) {
 
   nb::class_<PySolver>(
       module, "Solver",
-      "Inverse kinematics of a robot, by any of the solvers of `tendril ik --help`; docs/ik.md.\n"
+      "Inverse kinematics of a robot, by any of the solvers of `tendril ik --help`; "
+      "docs/guide/ik.md.\n"
       "May be used by several threads; single solves wait for each other, batches do not.")
       .def(
           "__init__",

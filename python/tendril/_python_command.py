@@ -18,7 +18,7 @@ _DIFFERENT, _INTERRUPTED = 1, 130  # exit codes
 #: What may be wrong with a controller whose numbers are others the next time.
 NOT_REPEATED = (
     "numbers are different the next time if a controller keeps something outside its memory, such as in self, or draws "
-    "random numbers (docs/python.md#controllers)"
+    "random numbers (docs/guide/python.md#controllers)"
 )
 
 
@@ -39,7 +39,7 @@ def load(file: str | os.PathLike[str]) -> None:
         if text := _engine.problem():
             raise ModelError(text) from None
         raise ModelError(
-            f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/python.md): {error}"
+            f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/guide/python.md): {error}"
         ) from None
     path = Path(file)
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Files of recordings that Python writes, by h5py; docs/recording.md. What goes into them is made in C++."""
+"""Files of recordings that Python writes, by h5py; docs/guide/recording.md. What goes into them is made in C++."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layout of a recording (docs/recording.md): what its datasets, attributes and texts must be before they are used."""
+"""Layout of a recording (docs/guide/recording.md): what its datasets, attributes and texts must be before use."""
 
 from __future__ import annotations
 

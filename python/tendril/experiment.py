@@ -34,7 +34,7 @@ class Result:
     statuses: Sequence[Mapping[str, Any]]  #: of each robot: `robot`, `end`, `statuses`
     failures: Sequence[str]  #: why a run fails whose checks hold, one line each
     notices: Sequence[str]  #: what the user should know, one line each
-    summary: Mapping[str, Any]  #: the content of `summary.json`; docs/experiment_file.md
+    summary: Mapping[str, Any]  #: the content of `summary.json`; docs/reference/experiment_file.md
 
     @property
     def passes(self) -> bool:
@@ -170,7 +170,7 @@ class Experiment:
         :param set: settings by key, applied last, such as {"option.timestep": 0.004}
         :param controller: for every robot file, such as "tendril.reach"; default: as in the files
         :param duration: simulated time, s, in (0, 1e6]; default: that of the file
-        :param record: file to record to, in place of an earlier one; docs/recording.md
+        :param record: file to record to, in place of an earlier one; docs/guide/recording.md
         :raises ModelError: the program's line
         :raises RecordingError: the recording cannot be created
         """

@@ -23,7 +23,7 @@ namespace tendril::simulation {
 ///     fault.<name>.<field>                a field of a [[fault]] table
 ///
 /// where <name> may be a shell pattern (`*`, `?`, `[a-z]`). The full list is
-/// docs/experiment_file.md. An override of a robot file has the key without `robot.`.
+/// docs/reference/experiment_file.md. An override of a robot file has the key without `robot.`.
 using Setting = Override;
 
 /// Splits `key=value`; the origin is `--set`. Throws ModelError when there is no `=` or nothing

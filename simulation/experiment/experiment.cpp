@@ -94,7 +94,7 @@ Check parse_check(const Fields& fields) {
   fields.refuse_unknown({"name", "metric", "min", "max", "after", "before", "threshold"});
   Check check;
   const std::string metric =
-      fields.required_text("metric", "must be a metric of docs/experiment_file.md");
+      fields.required_text("metric", "must be a metric of docs/reference/experiment_file.md");
   try {
     check.metric = parse_metric(metric);
   } catch (const ModelError& error) {

@@ -9,7 +9,7 @@ namespace tendril::simulation {
 
 /// Inputs of a model that a run writes itself in each step.
 struct OwnedInput {
-  mjtNum* mjData::* field;  ///< ctrl, mocap_pos or mocap_quat
+  mjtNum* mjData::*field;  ///< ctrl, mocap_pos or mocap_quat
   int address, size;
   std::string name;   ///< "ctrl of A_s1_x"
   std::string owner;  ///< who writes it, and what to do instead

@@ -8,8 +8,8 @@
 namespace tendril::simulation {
 
 /// Returns the summary of a run as JSON text: experiment, seed, checks with value, limit and
-/// verdict, metrics, step times, settings, versions, machine. Keys: docs/experiment_file.md. NaN
-/// and infinity become null.
+/// verdict, metrics, step times, settings, versions, machine. Keys:
+/// docs/reference/experiment_file.md. NaN and infinity become null.
 [[nodiscard]] std::string summary_json(const Experiment& experiment, const RunResult& result);
 
 /// Returns the model name of the processor; empty if unknown.

@@ -26,7 +26,7 @@ struct GeneratedFile {
 
 /// Returns the files of a scene: `FAMILY.toml` (the experiment), `scene.xml` and the robot's. The
 /// same arguments give the same text on every machine.
-/// @param difficulty  in [0, 1]: 0.5 as documented in docs/families.md
+/// @param difficulty  in [0, 1]: 0.5 as documented in docs/results/families.md
 /// Throws ModelError for an unknown family, and where no scene is found in many draws.
 [[nodiscard]] std::vector<GeneratedFile> generate_scene(const std::string& family,
                                                         std::uint64_t seed, double difficulty);

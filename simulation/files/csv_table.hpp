@@ -34,7 +34,7 @@ struct CsvLayout {
 };
 
 /// Reads a table of numbers from a CSV file row by row, in constant memory. Format:
-/// docs/ik.md. Errors in the text are ModelErrors naming file, line and column:
+/// docs/guide/ik.md. Errors in the text are ModelErrors naming file, line and column:
 /// `targets.csv: row 7, column x: "0.1o": must be a finite number`; rows count as the lines of the
 /// file, from 1 for the header.
 class CsvReader {

@@ -10,7 +10,7 @@ namespace tendril::simulation {
 
 /// Returns names and places of a model's elements, so that a recording can be read without the
 /// engine: one JSON list per kind of element, in the model's order, as the attributes `sensors`,
-/// `joints`, `actuators`, `bodies`, `geoms` and `robots` of docs/recording.md. Tested by:
+/// `joints`, `actuators`, `bodies`, `geoms` and `robots` of docs/guide/recording.md. Tested by:
 /// model_tables_test.
 [[nodiscard]] RolloutAttributes model_tables(const mjModel& model);
 

@@ -35,8 +35,8 @@ PlanePoint plane_point(double curvature, double s) noexcept {
   return {2.0 * half * half / curvature, std::sin(u) / curvature};
 }
 
-/// The least distance of an arc from a shape without a closed form of it. docs/derivations.md,
-/// "Distance of an arc".
+/// The least distance of an arc from a shape without a closed form of it.
+/// docs/theory/derivations.md, "Distance of an arc".
 class ArcMinimum {
  public:
   /// Looks for less than `least.distance` and replaces `least` by what it finds.

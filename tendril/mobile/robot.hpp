@@ -74,7 +74,7 @@ class MobileRobot {
 
 /// The KUKA youBot: a platform of 0.58 x 0.38 x 0.14 m and an arm of five joints, with the public
 /// dimensions and limits. Angles are zero with the arm straight up; the vendor's are counted from
-/// one end of the range (docs/mobile.md). The tool point is 0.2175 m past the last hinge, on
+/// one end of the range (docs/guide/mobile.md). The tool point is 0.2175 m past the last hinge, on
 /// the axis of the roll joint; the 2 mm by which the real axis passes the hinge are left out.
 [[nodiscard]] MobileRobotParameters youbot();
 

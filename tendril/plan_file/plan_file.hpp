@@ -13,7 +13,7 @@
 namespace tendril {
 
 /// A planar problem of reaching or grasping with contact. Contents of a plan file
-/// (docs/planning.md).
+/// (docs/guide/planning.md).
 struct PlanFile {
   std::string name;
   PlanarPose base;

@@ -8,7 +8,8 @@
 namespace tendril {
 
 /// The natural C2 cubic spline through points. s is the accumulated chord length in [0, end()] [m],
-/// or the given knots. Past its ends it continues straight. docs/derivations-snake.md, "Splines".
+/// or the given knots. Past its ends it continues straight. docs/theory/derivations-snake.md,
+/// "Splines".
 class CubicSpline {
  public:
   /// Takes at least two points, all finite, neighbors apart (> 1e-9 m), knots (if any) one per

@@ -8,7 +8,7 @@ Checks in the source tree that
 - every section quoted behind such a name (docs/NAME.md, "Title") is a heading of that document;
 - every relative link of a document leads to a file, and every #anchor of a link to a heading;
 - every line of a table has as many columns as its header;
-- every test that docs/promises.md names exists, and every row of bench/promises.
+- every test that docs/results/promises.md names exists, and every row of bench/promises.
 """
 
 import argparse
@@ -35,7 +35,7 @@ FOLDERS = [
     "tests",
 ]
 ENDINGS = {".c", ".cmake", ".cpp", ".hpp", ".in", ".md", ".py", ".sh", ".toml", ".txt", ".xml", ""}
-REFERENCE = re.compile(r'\bdocs/([\w.-]+\.md)((?:,? and|,)? "[^"]+"(?:,? and "[^"]+")*)?')
+REFERENCE = re.compile(r'\bdocs/([\w./-]+\.md)((?:,? and|,)? "[^"]+"(?:,? and "[^"]+")*)?')
 QUOTED = re.compile(r'"([^"]+)"')
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 CODE_SPAN = re.compile(r"`[^`]*`")
@@ -130,7 +130,7 @@ def check_tables(path, problems):
 
 def check_promises(problems):
     """A cell of tests has files, each before the names of its tests; one of rows the beginnings of their ids."""
-    page = ROOT / "docs/promises.md"
+    page = ROOT / "docs/results/promises.md"
     listed = subprocess.run([sys.executable, ROOT / "bench/promises", "--list"], capture_output=True, text=True)
     ids = [line.split()[0] for line in listed.stdout.splitlines()]
     for number, line in prose(text_of(page)):

@@ -1,4 +1,5 @@
-// plugin/README.md says what is so: its tables of settings and quantities and its minimal scene.
+// docs/reference/plugin.md says what is so: its tables of settings and quantities and its minimal
+// scene.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -30,7 +31,7 @@ std::string text_of(const std::string& name) {
   return text.str();
 }
 
-std::string readme() { return text_of("plugin/README.md"); }
+std::string readme() { return text_of("docs/reference/plugin.md"); }
 
 std::string code_block(const std::string& text, const std::string& language) {
   const std::string fence = "```" + language + "\n";
@@ -137,11 +138,11 @@ void update_table(const std::string& heading, const std::string& meaning,
     std::size_t last = first;
     while (text[last] == '|') last = text.find('\n', last) + 1;
     text.replace(first, last - first, rows);
-    std::ofstream("plugin/README.md") << text;
+    std::ofstream("docs/reference/plugin.md") << text;
     return;
   }
   text.insert(end, "\n" + (head_of(infos.front()) + rows));
-  std::ofstream("plugin/README.md") << text;
+  std::ofstream("docs/reference/plugin.md") << text;
 }
 
 /// TENDRIL_UPDATE_DOCS=1 in the environment writes the tables instead of comparing them.
@@ -212,12 +213,12 @@ void check_generated(const std::string& file, const std::string& what, const std
 }  // namespace
 
 TEST_CASE("documents: the fields of measurements and commands are those of the code", "[plugin]") {
-  check_generated("plugin/README.md", "fields",
+  check_generated("docs/reference/plugin.md", "fields",
                   fields_table<ArmMeasurement>() + fields_table<MeasuredContact>() +
                       fields_table<ArmCommand>() + fields_table<SnakeMeasurement>() +
                       fields_table<SnakeCommand>() + fields_table<MobileMeasurement>() +
                       fields_table<MobileCommand>() + "\n");
-  check_generated("docs/experiment_file.md", "channels", channels_table());
+  check_generated("docs/reference/experiment_file.md", "channels", channels_table());
 }
 
 TEST_CASE("fields: every channel of faults is a field of some measurement", "[plugin]") {

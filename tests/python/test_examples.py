@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted([*ROOT.glob("python/examples/*.py"), *ROOT.glob("docs/tutorial/[0-9]*.py")])
+EXAMPLES = sorted([*ROOT.glob("python/examples/*.py"), *ROOT.glob("docs/start/scripts/[0-9]*.py")])
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
@@ -73,7 +73,7 @@ def test_pyright(tmp_path: Path) -> None:
     (tmp_path / "pyrightconfig.json").write_text(
         json.dumps(
             {
-                "include": [str(ROOT / "python/examples"), str(ROOT / "docs/tutorial")],
+                "include": [str(ROOT / "python/examples"), str(ROOT / "docs/start/scripts")],
                 "typeCheckingMode": "standard",
                 "venvPath": str(Path(sys.prefix).parent),
                 "venv": Path(sys.prefix).name,

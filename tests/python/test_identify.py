@@ -24,7 +24,7 @@ from tendril.identify.motions import inputs
 from tendril.identify.robot_file import RobotFile
 
 PROGRAM = Path(sys.executable).with_name("tendril")
-FOLDER = Path(__file__).resolve().parents[2] / "docs/identification"
+FOLDER = Path(__file__).resolve().parents[2] / "docs/guide/identification"
 TRUTH = {"section.1.bending_stiffness": 0.061, "section.2.bending_stiffness": 0.027, "tendon.*.stiffness": 13500.0}
 NOISE = 0.0003  # of a coordinate in poses.csv, m
 

@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def test_site_has_all_documents_and_both_interfaces(tmp_path):
     made = subprocess.run([ROOT / "scripts/site", "--out", tmp_path / "site"], cwd=ROOT, capture_output=True, text=True)
     assert made.returncode == 0, made.stdout + made.stderr  # a broken link fails
-    for document in (ROOT / "docs").glob("*.md"):
-        assert (tmp_path / "site/docs" / document.with_suffix(".html").name).exists(), document.name
+    for document in (ROOT / "docs").rglob("*.md"):
+        assert (tmp_path / "site" / document.relative_to(ROOT).with_suffix(".html")).exists(), document
     python = (tmp_path / "site/api/python.html").read_text(encoding="utf-8")
     for name in ("tendril.ContinuumRobot.tip_pose", "tendril.load_scene", "tendril.sweep.Sweep"):
         assert f'id="{name}"' in python, name

@@ -252,7 +252,7 @@ TEST_CASE("experiment: errors name file, line, field, value and what is allowed"
 TEST_CASE("vary: a seed draws the same on every machine", "[experiment]") {
   const Experiment e = parse("scene = \"a.xml\"\n[vary]\n\"body.b.mass\" = { uniform = [0, 1] }\n");
   // Reference: splitmix64 and FNV-1a written down separately, in Python, in
-  // docs/experiment_file.md.
+  // docs/reference/experiment_file.md.
   CHECK(numbers(e.settings_for(0).front()).front() == 0.9509357714024341);
   CHECK(numbers(e.settings_for(7).front()).front() == 0.8318497585861212);
 }

@@ -163,9 +163,10 @@ TEST_CASE("metrics: every signal of the table can be measured where its scene pr
   }
 }
 
-TEST_CASE("metrics: docs/experiment_file.md has every signal and quantity as its row says",
-          "[metrics]") {
-  std::ifstream file("docs/experiment_file.md");  // tests run in the source root
+TEST_CASE(
+    "metrics: docs/reference/experiment_file.md has every signal and quantity as its row says",
+    "[metrics]") {
+  std::ifstream file("docs/reference/experiment_file.md");  // tests run in the source root
   std::ostringstream text;
   text << file.rdbuf();
   const auto cells = [](const std::string& name, const std::string& unit,

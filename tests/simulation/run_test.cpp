@@ -305,9 +305,10 @@ TEST_CASE("run: what is written between two steps and overwritten is told once",
     steps.step();
   }
   REQUIRE(told().size() == 1);
-  CHECK_THAT(told().front(),
-             Catch::Contains("ctrl of arm_s1_x: 0.1 was written between two steps and is overwritten "
-                             "by the controller tendril.reach of arm"));
+  CHECK_THAT(
+      told().front(),
+      Catch::Contains("ctrl of arm_s1_x: 0.1 was written between two steps and is overwritten "
+                      "by the controller tendril.reach of arm"));
 
   data.mocap_pos[3 * target] += 0.05;
   steps.step();

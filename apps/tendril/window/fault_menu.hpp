@@ -7,7 +7,8 @@
 
 namespace tendril {
 
-/// A fault as chosen in the window. Strengths are those of docs/faults.md, relative to the robot.
+/// A fault as chosen in the window. Strengths are those of docs/results/faults.md, relative to the
+/// robot.
 struct FaultChoice {
   std::string prefix;  ///< of the robot's elements
   int base = 0;        ///< its body; 0: the scene has no robot

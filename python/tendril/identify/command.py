@@ -1,4 +1,4 @@
-"""`tendril identify`: fits keys of a robot file to recorded static poses or motions (docs/identification.md)."""
+"""`tendril identify`: fits keys of a robot file to recorded static poses or motions (docs/guide/identification.md)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def run(request: Request) -> Identification:
 def _parser() -> Parser:
     command = make_parser(
         "identify",
-        "Fits keys of a robot file to recorded static poses or motions (docs/identification.md).",
+        "Fits keys of a robot file to recorded static poses or motions (docs/guide/identification.md).",
         "Example: tendril identify arm.toml poses.csv --parameters section.*.bending_stiffness -o fitted.toml",
     )
     command.add_argument("robot", type=Path, metavar="ROBOT.toml")

@@ -34,8 +34,8 @@ SWEEP = """Runs an experiment with many seeds, settings and controllers; the sam
 usage: tendril sweep FILE.toml ... [options]
        tendril sweep status DIR | report DIR | merge DIR ... --out DIR | repeat DIR ID [--video] [--play]
 
-FILE.toml is an experiment, with or without a table [sweep], or a file with [sweep] that names one (docs/sweeps.md), or
-several: a suite, with a scorecard.
+FILE.toml is an experiment, with or without a table [sweep], or a file with [sweep] that names one
+(docs/guide/sweeps.md), or several: a suite, with a scorecard.
 """
 EPILOG = """Example: tendril sweep scenes/wrap_button/wrap_button.toml --seeds 50 --jobs 4
 Exit codes: 0 all runs done and all checks hold, 1 a run failed, diverged or timed out, 2 bad input, 4 input or output

@@ -1,4 +1,4 @@
-"""The table `[sweep]` of a file, and what a command line says instead of it; docs/sweeps.md."""
+"""The table `[sweep]` of a file, and what a command line says instead of it; docs/guide/sweeps.md."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def _read_document(file: Path) -> dict[str, Any]:
     if file.suffix.lower() in (".xml", ".mjcf"):
         raise ModelError(
             f'{file}: is a scene: tendril sweep takes an experiment, a file (.toml) with scene = "{file.name}", '
-            f"duration and what varies (docs/experiment_file.md)"
+            f"duration and what varies (docs/reference/experiment_file.md)"
         )
     return read_toml(file)
 

@@ -31,8 +31,8 @@ struct ChordOptions {                ///< every field has a working default
 /// TipTask::Position there is neither. Source: [Chord], chord algorithm.
 ///
 /// Differs: the axis of tuning is Z_Q x Z_t, the printed Z_t x Z_Q rotates the tip away; tuning
-/// begins near the goal, not at it, which small bends would hardly ever reach. docs/derivations.md,
-/// "Chord reflection, tuning and shake".
+/// begins near the goal, not at it, which small bends would hardly ever reach.
+/// docs/theory/derivations.md, "Chord reflection, tuning and shake".
 ///
 /// Sections have a fixed length; extensible ones keep the length that they have in the start, with
 /// the bend limit that goes with it. Sections with several sub-sections have no reflection: the

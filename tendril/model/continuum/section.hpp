@@ -29,7 +29,7 @@ struct Taper {
 };
 
 /// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
-/// robot file (docs/robot_file.md).
+/// robot file (docs/reference/robot_file.md).
 struct SectionPhysics {
   int links = 10;  ///< rigid links that represent the section, 1..200, one per sub-section at least
   Taper radius{0.008, 0.008};        ///< of the body [m], > 0

@@ -61,7 +61,7 @@ struct MountedArm {
 };
 
 /// A robot file of kind = "mobile", parsed and validated: an arm on a platform, of joints or (if
-/// `mounted`) a continuum arm. The names are the keys of the file (docs/robot_file.md).
+/// `mounted`) a continuum arm. The names are the keys of the file (docs/reference/robot_file.md).
 struct MobileDescription {
   std::string name = "mobile";
   MobileRobotParameters parameters;  ///< what the solvers know of it

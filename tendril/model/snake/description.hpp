@@ -62,7 +62,7 @@ struct SnakeStart {
 };
 
 /// A robot file of kind = "snake", parsed and validated. The names are the keys of the file
-/// (docs/robot_file.md).
+/// (docs/reference/robot_file.md).
 struct SnakeDescription {
   std::string name = "snake";
   SnakeBase base = SnakeBase::Free;

@@ -25,7 +25,7 @@ struct FileContents;  // readers.hpp
 /// segment_angle = 0.1745  # rad, largest turn of an arc that one segment represents
 /// friction = 0.3          # sliding friction against everything
 /// ```
-/// Required: kind, centerline, inner_radius. All keys: docs/robot_file.md.
+/// Required: kind, centerline, inner_radius. All keys: docs/reference/robot_file.md.
 struct TubeDescription {
   std::string name = "tube";
   std::vector<Eigen::Vector3d> centerline;  ///< at least two waypoints [m]

@@ -61,4 +61,4 @@ figure.savefig("seeds.png")
 #     python = "my_reach.py"
 #     set = { "controller.gain" = 0 }
 #
-# at the end of reach.toml, then `tendril sweep reach.toml` (docs/sweeps.md).
+# at the end of reach.toml, then `tendril sweep reach.toml` (docs/guide/sweeps.md).
