@@ -1,5 +1,5 @@
 // Snakes on curves: cost of a march in units (one unit: a 6x6 LLT solve by Eigen in the same run),
-// and statistics over many samples. docs/guide/snake.md, "Numbers".
+// and statistics over many samples. docs/results/benchmarks.md, "Snakes on curves".
 //
 //   build/bench/bin/snake_bench
 

@@ -30,7 +30,7 @@ void add_ik_command(CommandLine& line);
 void add_fk_command(CommandLine& line);
 
 /// `tendril plan`: paths among obstacles or with contact, printed and drawn
-/// (docs/guide/planning.md).
+/// (docs/guide/plan_paths.md, docs/guide/plan_contact.md).
 void add_plan_command(CommandLine& line);
 
 /// `tendril rollout info FILE` and `tendril rollout replay FILE`. Exit code of replay: 0 every step

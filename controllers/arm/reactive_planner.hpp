@@ -40,8 +40,7 @@ struct ReactivePlannerOptions {
 /// planned pose is no longer free, the arm backs away. Solutions keep the whole margin, paths
 /// between them the fraction kPathMargin of it, because the straight step between two touching
 /// poses penetrates the obstacle slightly; the checks along a path that is followed, which fall on
-/// other poses than those of the search, require kGuardMargin. docs/guide/planning.md, "In
-/// tendril.reach".
+/// other poses than those of the search, require kGuardMargin. docs/guide/clutter.md.
 ///
 /// Only the constructor allocates or throws; the work of a step is bounded. The whole state is in
 /// the caller's memory.

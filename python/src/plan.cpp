@@ -140,16 +140,16 @@ void bind_plan(nb::module_& module) {
   nb::class_<PyPlan>(module, "Plan", "Paths that reach a target in contact with obstacles.")
       .def_prop_ro(
           "status", [](const PyPlan& p) { return to_string(p.result.status); },
-          "Such as \"solved\" (docs/guide/planning.md).")
+          "Such as \"solved\" (docs/guide/plan_contact.md).")
       .def_prop_ro("solutions", &solutions, "In the planner's order.")
       .def_ro("content", &PyPlan::content, TENDRIL_CONTENT, "Content of `tendril plan --json`.");
   module.def("plan", &plan, nb::arg("file"),
              nb::sig("def plan(file: str | os.PathLike[str]) -> Plan"),
              "All paths of a planar plan file that reach its target in contact with obstacles, or "
              "grasp its object.\n\n"
-             ":param file: TOML (docs/guide/planning.md)\n"
+             ":param file: TOML (docs/guide/plan_contact.md)\n"
              ":raises ModelError: a file that cannot be read, or is no such plan\n\n"
-             "Source: docs/guide/planning.md, \"Planning with contact\".");
+             "Source: docs/guide/plan_contact.md.");
 
   nb::class_<PyPathPlan>(module, "PathPlan",
                          "A path of an arm's tip through waypoints among "
@@ -174,10 +174,10 @@ void bind_plan(nb::module_& module) {
       "plan_path", &plan_path, nb::arg("file"),
       nb::sig("def plan_path(file: str | os.PathLike[str]) -> PathPlan"),
       "The path of a plan file with a robot, waypoints and obstacles.\n\n"
-      ":param file: TOML (docs/guide/planning.md)\n"
+      ":param file: TOML (docs/guide/plan_paths.md)\n"
       ":raises ModelError: a file that cannot be read, or is no such plan; a start pose that is "
       "not free\n\n"
-      "Source: docs/guide/planning.md, \"Paths among obstacles\".");
+      "Source: docs/guide/plan_paths.md.");
 }
 
 }  // namespace tendril::python

@@ -58,7 +58,7 @@ struct ObstacleResult {
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing, its
 /// work is bounded by `max_iterations`, and its result depends on its arguments only, not on the
-/// order of the obstacles. The robot is copied. docs/guide/planning.md.
+/// order of the obstacles. The robot is copied. docs/guide/clutter.md.
 class ObstacleSolver {
  public:
   explicit ObstacleSolver(const ContinuumRobot& robot, const ObstacleOptions& options = {});

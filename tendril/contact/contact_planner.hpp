@@ -13,7 +13,7 @@
 #include "tendril/contact/planar_scene.hpp"
 
 // Reaches around obstacles in contact with them: every chain of arcs from the base to the target
-// whose curvature changes at contact points. docs/guide/planning.md has the method and images.
+// whose curvature changes at contact points. docs/guide/plan_contact.md has images.
 
 namespace tendril {
 

@@ -106,8 +106,8 @@ class GraspPlanner {
 /// Returns the length along the newest arc of a body (the last of `steps`) on which the body is
 /// clear of itself [m]: once two of its points are 2 `body_radius` apart, no later one comes
 /// nearer.
-/// Source: derived in docs/guide/planning.md. Found by marching; an overlap shorter than
-/// body_radius / 50 may be missed.
+/// Found by marching; an overlap shorter than body_radius / 50 may be missed.
+/// docs/guide/plan_contact.md.
 [[nodiscard]] double self_clear_length(std::span<const ContactStep> steps,
                                        double body_radius) noexcept;
 

@@ -23,7 +23,7 @@ struct PlanarSection {
 /// with the plane, hollows filled. A half-space that is parallel to the plane, or a solid farther
 /// away, is no obstacle. Contact points farther than `reach` [m] from the origin are left out.
 /// Throws ModelError naming an ellipsoid, or a half-space that contains the plane.
-/// docs/guide/planning.md, "Contacts from the scene". Held by: planar_section_test.
+/// docs/guide/plan_contact.md, "Contacts from the scene". Held by: planar_section_test.
 [[nodiscard]] PlanarSection planar_section(const std::vector<Solid>& solids, double body_radius,
                                            double reach);
 

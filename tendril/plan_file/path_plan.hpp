@@ -33,7 +33,7 @@ struct PlanShape {
 };
 
 /// A path of a robot's tip through waypoints among obstacles. Contents of a plan file with the key
-/// `robot` (docs/guide/planning.md). Everything is in the robot's base frame.
+/// `robot` (docs/guide/plan_paths.md). Everything is in the robot's base frame.
 struct PathPlan {
   std::string name;
   ContinuumDescription robot;

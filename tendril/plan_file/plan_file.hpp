@@ -13,7 +13,7 @@
 namespace tendril {
 
 /// A planar problem of reaching or grasping with contact. Contents of a plan file
-/// (docs/guide/planning.md).
+/// (docs/guide/plan_contact.md).
 struct PlanFile {
   std::string name;
   PlanarPose base;

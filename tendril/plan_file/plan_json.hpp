@@ -8,8 +8,8 @@
 
 namespace tendril {
 
-/// A plan with its solution as one JSON object (docs/guide/planning.md), including the data for a
-/// drawing (python/tendril/report/drawing.py).
+/// A plan with its solution as one JSON object (docs/guide/plan_contact.md), including the data for
+/// a drawing (python/tendril/report/drawing.py).
 [[nodiscard]] std::string plan_json(const PlanFile& plan, const PlanResult& result);
 [[nodiscard]] std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result);
 

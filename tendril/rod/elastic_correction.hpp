@@ -60,7 +60,7 @@ struct CorrectedState {
 ///
 /// Newton's method with the derivatives of the equilibrium; along the insertion each solution
 /// starts from the one before, so contacts are made in the planned order and sense.
-/// docs/guide/planning.md. Extension, not in the sources.
+/// docs/guide/elastic.md. Extension, not in the sources.
 class ElasticCorrection {
  public:
   /// Throws ModelError as ElasticRod and for options outside their ranges.

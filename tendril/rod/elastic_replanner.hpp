@@ -54,7 +54,7 @@ struct Replan {
 /// that the caller owns, of `layout().size()` numbers; every call is a function of it and of its
 /// arguments alone, throws and allocates nothing. `memory` and `next` may be the same span. Copying
 /// the span saves the state. Whatever it holds, nothing is read or written outside it.
-/// docs/guide/planning.md. Extension, not in the sources.
+/// docs/guide/elastic.md. Extension, not in the sources.
 class ElasticReplanner {
  public:
   /// Throws ModelError as ElasticRod and for options outside their ranges.
