@@ -22,9 +22,9 @@ import pytest
 import tendril as td
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path for path in (ROOT / "docs/guide").glob("*.md") if "<!-- file:" in path.read_text("utf-8"))
-BLOCK = re.compile(r"^<!-- (file|run|from)(?:: (.*?))? -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^<!-- (?:file|run|from)\b", re.MULTILINE)
+PAGES = sorted(path for path in (ROOT / "docs/guide").glob("*.md") if MARK.search(path.read_text("utf-8")))
+BLOCK = re.compile(r"^<!-- (file|run|from)(?:: (.*?))? -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def run(commands: str, argument: str, folder: Path) -> None:
