@@ -15,7 +15,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -46,6 +45,10 @@ def run(commands: str, argument: str, folder: Path) -> None:
     assert done.returncode == expected, f"{commands}{done.stdout}{done.stderr}"
 
 
+def unindented(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines())
+
+
 def is_missing(argument: str) -> bool:
     module = argument.removeprefix("if ")
     return module != argument and importlib.util.find_spec(module) is None
@@ -61,7 +64,7 @@ def test_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
             (tmp_path / argument).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / argument).write_text(content)
         elif kind == "from":
-            assert dedent(content) in re.sub("(?m)^  ", "", (ROOT / argument).read_text("utf-8")), argument
+            assert unindented(content) in unindented((ROOT / argument).read_text("utf-8")), argument
         elif not is_missing(argument):
             run(content, argument, tmp_path)
     for robot in tmp_path.glob("*.toml"):
