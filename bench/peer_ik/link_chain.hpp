@@ -12,7 +12,7 @@ namespace tendril {
 /// A robot of equal sections of constant curvature and fixed length as a chain of rigid links with
 /// two hinges in the middle of each, about x and y. The order of the two alternates as xy, yx,
 /// yx, xy, and the bend is distributed equally over the links of a section.
-/// docs/theory/derivations.md
+/// docs/theory/chain.md, "Two hinges per link".
 struct LinkChain {
   int sections = 3;
   int links = 10;               ///< per section

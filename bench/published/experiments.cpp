@@ -477,7 +477,7 @@ Table mobile() {
           "Eight degrees of freedom: platform in the plane, arm of five joints with their public "
           "limits; start at the origin, joints 0, 20, 60, 30, 0 deg; 0.1 mm and 1 mrad. The row of "
           "listed targets has at most 20. Each method from `printed` to `starts` adds one "
-          "correction to the printed algorithm (docs/theory/derivations-mobile.md); `fabrik-alone` "
+          "correction to the printed algorithm (docs/theory/mobile.md); `fabrik-alone` "
           "moves the base earlier; `fabrik`, the default, falls back on the closed form. "
           "`printed-claims` counts what the printed algorithm calls a success: the position only. "
           "Iterations of `closed-form` are evaluated postures, one per millimeter; "

@@ -59,7 +59,7 @@ struct Exposure {
 
 /// The chain of rigid links that models a continuum arm. It computes the measurement of a
 /// controller from the joints, and the servos' setpoints from the command. Masses, servos and
-/// gravity are those given to the constructor. Source: docs/theory/derivations.md, "Servo law".
+/// gravity are those given to the constructor. Source: docs/theory/control.md, "Servo law".
 class ArmMechanics {
  public:
   struct Options {

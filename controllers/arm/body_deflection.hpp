@@ -13,7 +13,7 @@ namespace tendril {
 ///
 ///     min  sum |d_m + J_m dq|^2 + lambda^2 |dq|^2 .
 ///
-/// Source: docs/theory/derivations.md, "Tip integral".
+/// Source: docs/theory/control.md, "Tip integral".
 class BodyDeflection {
  public:
   explicit BodyDeflection(const ContinuumRobot& robot);

@@ -38,7 +38,7 @@ struct Post {
 ///
 /// Feeding in contact with the post is not possible: sections of constant curvature deviate from a
 /// helix by some millimeters, the error becomes contact force, and the integral winds up. Source:
-/// docs/theory/derivations.md, "Coiling around a post".
+/// docs/theory/obstacles.md, "Coiling around a post".
 class CoilController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {

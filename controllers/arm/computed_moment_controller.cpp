@@ -13,7 +13,7 @@ namespace {
 constexpr OwnQuantities<ComputedMomentController::kQuantities> own;
 
 /// Throws ModelError for gains that are unstable whatever the inertia is:
-/// docs/theory/derivations.md, "Computed moments".
+/// docs/theory/control.md, "Computed moments".
 void require_stable(const ArmContext& context, double stiffness_gain, double damping_gain) {
   for (const BodySpring& spring : context.springs) {
     const double time = spring.damping / spring.stiffness;

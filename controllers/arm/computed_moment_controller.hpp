@@ -14,7 +14,7 @@ namespace tendril {
 ///     m = K (q_d - q_0) + D q_d' - m_g + a K (q_d - q) + b D (q_d' - q')
 ///
 /// with the stiffness K and damping D of the robot file and the measured moment m_g of gravity. The
-/// arm is 1 + a times as stiff as its body. Source: docs/theory/derivations.md, "Computed moments".
+/// arm is 1 + a times as stiff as its body. Source: docs/theory/control.md, "Computed moments".
 /// Tested by: computed_moment_controller_test, moment_test.
 class ComputedMomentController final : public ArmController {
  public:

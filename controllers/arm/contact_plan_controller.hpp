@@ -22,7 +22,7 @@ namespace tendril {
 /// 3. Withdraw: a plan that fails by what is measured (PlanMonitor) is abandoned, the list is
 ///    followed backwards, and the next plan is tried.
 ///
-/// Source: docs/theory/derivations.md, "Executing a plan with contacts".
+/// Source: docs/theory/obstacles.md, "Executing a plan with contacts".
 class ContactPlanController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {

@@ -14,7 +14,7 @@ namespace tendril {
 ///     (K + N C N^T) dq = G dc - C N n_h dh,     d(tip) = J dq + J_h dh
 ///
 /// K: stiffness of joints and servos, N: columns of contact normals in joint space (and tendons),
-/// C: stiffness of the contacts, c: commands, h: feed. Source: docs/theory/derivations.md,
+/// C: stiffness of the contacts, c: commands, h: feed. Source: docs/theory/obstacles.md,
 /// "Commands of an arm in contact". All memory is allocated by the constructor.
 class ContactResponse {
  public:

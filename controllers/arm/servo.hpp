@@ -13,7 +13,7 @@ namespace tendril {
 ///     F = gain c + offset - stiffness q - damping q',   within the force limits
 ///
 /// where gain = stiffness + the passive stiffness of joints and tendon, so that the position
-/// settles at the setpoint. Source: docs/theory/derivations.md, "Servo law".
+/// settles at the setpoint. Source: docs/theory/control.md, "Servo law".
 struct Servo {
   double gain = 0.0;             ///< [N m/rad] or [N/m]
   double stiffness = 0.0;        ///< kp, the same units

@@ -34,7 +34,7 @@ struct ArmTendon {
 
 /// Map from section commands to the tendons of an arm: the tensions of least norm that hold the
 /// commanded bends against the body's stiffness, damping and gravity, or the lengths at which the
-/// tendons have these tensions. Source: docs/theory/derivations.md, "Tendons between controllers
+/// tendons have these tensions. Source: docs/theory/chain.md, "Tendons between controllers
 /// and body". Tested by: tendon_drive_test. Allocates nothing after construction.
 class TendonDrive {
  public:

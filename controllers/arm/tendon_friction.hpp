@@ -8,7 +8,7 @@ namespace tendril {
 /// theta its tension falls from T to T exp(-mu theta) where it is pulled in, and rises to T exp(mu
 /// theta) where it is let out; at rest it is anywhere between them.
 ///
-/// Source: docs/theory/derivations.md, "Friction of tendons". Tested by: tendon_friction_test,
+/// Source: docs/theory/chain.md, "Friction of tendons". Tested by: tendon_friction_test,
 /// capstan_test.
 ///
 /// @param coefficient  mu, >= 0

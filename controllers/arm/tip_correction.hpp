@@ -14,7 +14,7 @@ namespace tendril {
 /// Corrects the actuation of a plan until the measured tip is where it should be. Once in every
 /// `period` it takes a step of integral action, by an elastic model of the arm, whose obstacles are
 /// moved to the measured contacts, or by the Jacobian of the measured arm in contact. In between,
-/// the actuation is interpolated linearly. Source: docs/theory/derivations.md, "Executing a plan
+/// the actuation is interpolated linearly. Source: docs/theory/obstacles.md, "Executing a plan
 /// with contacts".
 class TipCorrection {
  public:

@@ -27,7 +27,7 @@ struct TipIntegralOptions {
 ///     q_I += Ki h J^T (J J^T + lambda^2 I)^-1 e .
 ///
 /// With a delayed measurement the reference is delayed by the same time, so that tip and reference
-/// of the same instant are compared. Source: docs/theory/derivations.md, "Tip integral".
+/// of the same instant are compared. Source: docs/theory/control.md, "Tip integral".
 class TipIntegral {
  public:
   static constexpr double kLengthScale =

@@ -124,7 +124,7 @@ struct ArmMeasurement {
               "the end of its section; what is after it is displaced alike"),
         field("tip_response", &M::tip_response, {6, n + 1}, "",
               "derivative of the tip pose in equilibrium with respect to the commanded q and the "
-              "feed, contacts kept (docs/theory/derivations.md, \"Commands of an arm in "
+              "feed, contacts kept (docs/theory/obstacles.md, \"Commands of an arm in "
               "contact\"); only "
               "of a controller with `senses_contacts`"),
         field("fundamental_mode_damping", &M::fundamental_mode_damping, "1/s",
@@ -207,7 +207,7 @@ struct BodySpring {
     return stiffness * (q - rest) + (damping + lag * stiffness) * rate - gravity;
   }
   /// The largest part of its stiffness that can be fed back, along with this part of its damping,
-  /// and is stable in spite of the lag whatever its inertia. Source: docs/theory/derivations.md,
+  /// and is stable in spite of the lag whatever its inertia. Source: docs/theory/chain.md,
   /// "Chambers".
   [[nodiscard]] double largest_gain(double damping_gain) const noexcept {
     return lag > 0.0 ? (1.0 + damping_gain) * damping / (stiffness * lag)

@@ -12,7 +12,7 @@ namespace tendril {
 /// motion from rest is a straight line. The motion brakes in time for the goal, which may move, and
 /// for the joint limits. A goal at rest is reached exactly in finite time. Only the constructor
 /// allocates or throws.
-/// Source: docs/theory/derivations-mobile.md, "Motion under limits". Tested by:
+/// Source: docs/theory/mobile.md, "Motion under limits". Tested by:
 /// trajectory_generator_test.
 class TrajectoryGenerator {
  public:

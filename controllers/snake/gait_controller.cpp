@@ -20,7 +20,7 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr double kDegree = kPi / 180.0;
 
-// Steering, from measurements: docs/theory/derivations-snake.md, "To a goal".
+// Steering, from measurements: docs/theory/snakes.md, "To a goal".
 constexpr double kFullTurnError = 45.0 * kDegree;     // sidewinding rotates in place above this
 constexpr double kSideChangeError = 100.0 * kDegree;  // and changes its side above this
 constexpr double kSideChangePause = 2.0;              // [s], least time between two changes

@@ -19,7 +19,7 @@ namespace tendril {
 /// gaits that share one phase. Steering to a goal uses the center of mass and the heading (tail to
 /// head), both averaged over a period of the gait because the body oscillates. Sidewinding moves
 /// sideways; if the goal is on the other side, the direction of sidewinding is changed instead of
-/// rotating the body. Source: docs/theory/derivations-snake.md. Tested by: gait_controller_test,
+/// rotating the body. Source: docs/theory/snakes.md. Tested by: gait_controller_test,
 /// scenes/snake_*.
 class GaitController final : public SnakeController {
  public:

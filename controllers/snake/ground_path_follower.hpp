@@ -21,7 +21,7 @@ namespace tendril {
 /// A gait that moves the snake head first takes the whole body along the path: the guided point is
 /// the mean of the body, compared with the mean of the segment on which it should lie, and the yaw
 /// joints bend as the path does. One that moves it sideways guides the center of mass.
-/// Source: docs/theory/derivations-snake.md, "Along a path", "Among obstacles". Tested by:
+/// Source: docs/theory/snakes.md, "Along a path", "Among obstacles". Tested by:
 /// gait_controller_test, snake_test (plugin).
 class GroundPathFollower {
  public:

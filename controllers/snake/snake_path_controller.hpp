@@ -24,7 +24,7 @@ namespace tendril {
 /// A target to which the path cannot be extended (behind the head, or only by too tight a bend) is
 /// not added: the status reports it, and the body moves to the end of the existing path and waits.
 ///
-/// Source: [Torus], fed manipulator; docs/theory/derivations-snake.md, "March from the base",
+/// Source: [Torus], fed manipulator; docs/theory/snakes.md, "March from the base",
 /// "Growing path". Tested by: snake_path_controller_test, scenes/snake_path, scenes/snake_inspect.
 class SnakePathController final : public SnakeController {
  public:

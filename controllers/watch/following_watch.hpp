@@ -12,7 +12,7 @@ namespace tendril {
 /// distance of a coordinate from its command, or, once the command rests at the target, of the tip
 /// from the target [rad; kLengthScale of length count as 1 rad]. A contact can hold back the joints
 /// between the base and the touching link; their distances say nothing and do not count. Source:
-/// docs/theory/derivations.md, "Following error".
+/// docs/theory/control.md, "Following error".
 class FollowingWatch {
  public:
   static constexpr double kLengthScale = 0.05;  ///< [m]

@@ -12,7 +12,7 @@ namespace tendril {
 /// in periods of the gait, so that a slow gait is given the time that it needs. Progress is motion
 /// of the body towards the goal, or turning towards it: turning in place, or around a curve that
 /// first leads away, is progress too, but not for more than a whole turn. Source:
-/// docs/theory/derivations-snake.md, "Progress".
+/// docs/theory/snakes.md, "Progress".
 class ProgressWatch {
  public:
   /// Row for the controller's table.

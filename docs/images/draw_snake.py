@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/images/snake_module.svg and snake_arcs.svg, the figures of docs/theory/derivations-snake.md.
+"""Draws docs/images/snake_module.svg and snake_arcs.svg, the figures of docs/theory/snakes.md.
 
 docs/images/draw_snake.py [FOLDER]      (default: the folder of this script)
 """

@@ -427,7 +427,7 @@ void PyContinuumRobot::bind(nb::module_& module) {
           "base, the last at the tip.\n\n" TENDRIL_BASE_DOC
           ":param points: of each line, >= 2\n"
           ":returns: (..., points, 3), m\n\n"
-          "Source: docs/theory/derivations.md, \"Planar shape of a section\".")
+          "Source: docs/theory/kinematics.md, \"Planar shape of a section\".")
       .def("tip_jacobian", &tip_jacobians, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
            nb::arg("spin") = 0.0, nb::arg("threads") = 0,
            nb::sig("def tip_jacobian(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
@@ -436,7 +436,7 @@ void PyContinuumRobot::bind(nb::module_& module) {
            "coordinates.\n\n" TENDRIL_BASE_DOC
            ":returns: (..., 6, coordinate_count): rows 0-2 position, m, rows 3-5 the tip's z axis; "
            "base frame; columns as `coordinates`\n\n"
-           "Source: docs/theory/derivations.md, \"Tip Jacobian in u, v, s\".")
+           "Source: docs/theory/kinematics.md, \"Tip Jacobian in u, v, s\".")
       .def("coordinates", &coordinates, nb::arg("states"),
            nb::sig("def coordinates(self, states: " TENDRIL_LIKE ") -> " TENDRIL_ARRAY),
            "Smooth coordinates of states: u = theta cos(phi), v = theta sin(phi), rad, and, for a "

@@ -182,13 +182,13 @@ void PyMobileRobot::bind(nb::module_& module) {
       .def("tool_pose", &tool_poses, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
            nb::sig("def tool_pose" TENDRIL_MOBILE_SIGNATURE),
            "Poses of the tool in the world; the tool axis is their x axis.\n\n" TENDRIL_MOBILE_DOC
-           ":returns: (..., 4, 4), m\n\nSource: docs/theory/derivations-mobile.md.")
+           ":returns: (..., 4, 4), m\n\nSource: docs/theory/mobile.md.")
       .def("frames", &frames, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
            nb::sig("def frames" TENDRIL_MOBILE_SIGNATURE),
            "Poses of platform, yaw joint, links and tool in the world. A link's origin is its "
            "hinge, "
            "its z axis the link, its y axis the hinge's axis.\n\n" TENDRIL_MOBILE_DOC
-           ":returns: (..., joints + 1, 4, 4), m\n\nSource: docs/theory/derivations-mobile.md.")
+           ":returns: (..., joints + 1, 4, 4), m\n\nSource: docs/theory/mobile.md.")
       .def("within_limits", &within, nb::arg("states"), nb::kw_only(), nb::arg("tolerance") = 1e-12,
            nb::sig("def within_limits(self, states: " TENDRIL_LIKE
                    ", *, tolerance: float = 1e-12) -> numpy.typing.NDArray[numpy.bool_]"),

@@ -116,7 +116,7 @@ void bind_obstacles(nb::module_& module) {
            ":param feed: of the base, m\n:param spin: of the base, rad\n"
            ":returns: (...), m, negative where they overlap, infinite without obstacles\n"
            ":raises ModelError: wrong shape or type, a number that is not finite\n\n"
-           "Source: docs/theory/derivations.md, \"Distance of an arc\".")
+           "Source: docs/theory/obstacles.md, \"Distance of an arc\".")
       .def("clearance", &mobile_clearance, nb::arg("robot"), nb::arg("states"), nb::kw_only(),
            nb::arg("capsules") = nb::none(),
            nb::sig("def clearance(self, robot: tendril._core.MobileRobot, states: " TENDRIL_LIKE

@@ -80,7 +80,7 @@ void PySnake::bind(nb::module_& module) {
                       "even ones pitch about -y of the body before. Body 0 is the tail link or the "
                       "carriage; link j\n"
                       "goes from the point B_(j-1) to B_j, along x of body j. Immutable.\n"
-                      "Source: [Torus] (3)-(10); docs/theory/derivations-snake.md, \"The chain\".")
+                      "Source: [Torus] (3)-(10); docs/theory/snakes.md, \"The chain\".")
       .def(
           "__init__",
           [](PySnake* self, std::vector<double> link_lengths, double joint_limit,
@@ -129,7 +129,7 @@ void PySnake::bind(nb::module_& module) {
           },
           nb::sig("def curvature_limits(self) -> " TENDRIL_ARRAY),
           "(joints,): largest curvature of a steady arc in the joint's plane that it can follow, "
-          "1/m.\n\nSource: docs/theory/derivations-snake.md, \"Steady arcs\".")
+          "1/m.\n\nSource: docs/theory/snakes.md, \"Steady arcs\".")
       .def("__len__", [](const PySnake& s) { return s.chain.joint_count(); })
       .def("__getstate__",
            [](const PySnake& s) {

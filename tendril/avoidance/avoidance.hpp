@@ -52,7 +52,7 @@ struct PlaneBend {
 /// fitted again to `goal` where that is free too (single arcs). Of two solutions the one whose end
 /// is nearer to `goal` is taken, then the smaller change, the smaller bend, the positive side.
 ///
-/// Source: [FABRIKx] sec. 2.4. Differs: docs/theory/derivations.md, "Correction of a section".
+/// Source: [FABRIKx] sec. 2.4. Differs: docs/theory/obstacles.md, "Correction of a section".
 /// Tested by: avoidance_test.
 /// @param arcs  room for one arc per sub-section
 [[nodiscard]] PlaneBend avoid(const Section& section, const SectionFrame& frame,

@@ -21,7 +21,7 @@ struct GroundMapOptions {
 
 /// Distance of every point of a rectangle of the ground from the nearest obstacle, on a grid. What
 /// lies outside of the rectangle is not known and counts as one.
-/// Source: docs/theory/derivations-snake.md, "Among obstacles". Tested by: ground_map_test.
+/// Source: docs/theory/snakes.md, "Among obstacles". Tested by: ground_map_test.
 class GroundMap {
  public:
   static constexpr int kMaxCells = 200'000;

@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxContactRows = 24;
 ///     w (margin - clearance),   with the gradient  w n . dp/dq  at the point held fixed on the arc
 ///
 /// which is the exact one: where the nearest point slides along the arc the distance does not
-/// change. docs/theory/derivations.md, "Descent around obstacles".
+/// change. docs/theory/obstacles.md, "Descent around obstacles".
 class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMaxContactRows> {
  public:
   /// @param planar  the robot bends in its x-z plane only: v remains 0

@@ -36,7 +36,7 @@ PlanePoint plane_point(double curvature, double s) noexcept {
 }
 
 /// The least distance of an arc from a shape without a closed form of it.
-/// docs/theory/derivations.md, "Distance of an arc".
+/// docs/theory/obstacles.md, "Distance of an arc".
 class ArcMinimum {
  public:
   /// Looks for less than `least.distance` and replaces `least` by what it finds.

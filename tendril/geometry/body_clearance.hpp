@@ -37,7 +37,7 @@ struct BodyArc {
 ///     s = (1/|k|) atan2(k z, 1 - k x) in [0, 2 pi / |k|), x and z along side and tangent;
 ///
 /// past the end the nearer of both ends. The offset of p from the bend plane does not matter.
-/// docs/theory/derivations.md, "Distance of an arc". Tested by: signed_distance_test.
+/// docs/theory/obstacles.md, "Distance of an arc". Tested by: signed_distance_test.
 [[nodiscard]] double nearest_arc_length(const BodyArc& arc, const Eigen::Vector3d& p) noexcept;
 
 /// The least distance of an arc from obstacles, and where.

@@ -42,7 +42,7 @@ struct FabrikxOptions {              ///< every field has a working default
 ///
 /// Differs: links of a straight section tend to C (1 - kappa0) and C kappa0, not to C/2 (2.33);
 /// they are capped at a bend of 3 rad, above which they grow without bound.
-/// docs/theory/derivations.md, "Tangent links".
+/// docs/theory/kinematics.md, "Tangent links".
 ///
 /// Usual failure: the last section is at its bend limit and the rest of the chain no longer moves;
 /// more iterations do not help, `cap_forward_bend` and `stall_restart` do. A straight arm with its

@@ -21,7 +21,7 @@ struct LevenbergOptions {            ///< every field has a working default
 /// the cone of limits by its length; at the ends of its length it keeps it. Every step is brought
 /// back inside the limits and taken only if it helps. From a near start it ends near it,
 /// quadratically fast: the solver for tracking. Extension, not in the sources.
-/// docs/theory/derivations.md, "Bounded Levenberg-Marquardt".
+/// docs/theory/ik.md, "Bounded Levenberg-Marquardt".
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.

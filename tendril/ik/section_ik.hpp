@@ -42,7 +42,7 @@ struct SectionIkResult {
 ///
 /// Differs: (2.15) and (2.19) are repaired, h is clamped in the loop, and the loop continues while
 /// the bend itself is still off by more than the position tolerance, which next to the critical
-/// bend it can be when the chord is not; docs/theory/derivations.md, "Algorithm I" and "Base
+/// bend it can be when the chord is not; docs/theory/ik.md, "Algorithm I" and "Base
 /// shift". Source: [FABRIKx] sec. 2.3.1, (2.9)-(2.27). Tested by: section_ik_test "Algorithm I
 /// follows the reference trace".
 /// @param rho  >= 0, distance of the target from the section's base axis [m]
@@ -63,7 +63,7 @@ struct SectionIkResult {
 /// (and with it the smallest bend) that lets the end reach the target inside all limits. Finds it
 /// wherever it exists, at the price of up to about a hundred evaluations of the shape; without need
 /// of a feed the solution is that of `solve_section_newton`. Unreachable targets get the pose of
-/// least lateral miss, `reached` false. Not in [FABRIKx]; docs/theory/derivations.md, "Base shift".
+/// least lateral miss, `reached` false. Not in [FABRIKx]; docs/theory/ik.md, "Base shift".
 /// Tested by: section_ik_test "the exact base shift finds every generated target".
 [[nodiscard]] SectionIkResult solve_section_with_feed(
     const SectionShape& shape, double rho, double z, const SectionIkOptions& options = {}) noexcept;

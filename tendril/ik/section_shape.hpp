@@ -19,7 +19,7 @@ namespace tendril {
 ///     C = sum_n m_(2n) (-1)^n phi^(2n) / (2n)!,   D = sum_n m_(2n+1) (-1)^n phi^(2n+1) / (2n+1)!
 ///     X = C sin(phi) + D cos(phi),   Z = C cos(phi) - D sin(phi),   alpha = phi + atan2(D, C)
 ///
-/// m_n are the moments of the tangent angle over the arc length. docs/theory/derivations.md,
+/// m_n are the moments of the tangent angle over the arc length. docs/theory/kinematics.md,
 /// "Planar shape as a series". Not in [FABRIKx]. Tested by: section_ik_test "the series is the
 /// planar shape".
 class SectionShape {

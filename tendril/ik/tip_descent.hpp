@@ -23,7 +23,7 @@ struct DescentRule {
 /// One descent of bounded Levenberg-Marquardt in the smooth coordinates u, v, s: damping, active
 /// set of the limits, reduced Jacobian and normal equations. The system is solved in the space of
 /// the rows, 3 or 5 of the tip and those that the derived class adds, whatever the number of
-/// sections. docs/theory/derivations.md, "Bounded Levenberg-Marquardt".
+/// sections. docs/theory/ik.md, "Bounded Levenberg-Marquardt".
 ///
 /// `Derived` has, accessible to this class:
 ///

@@ -18,7 +18,7 @@ namespace tendril {
 ///
 /// The residual has three rows for the position and, if a direction is desired, two for the
 /// rotation that is left, along the tip's own x and y axes, times length_scale(); all rows in m.
-/// docs/theory/derivations.md, "Bounded Levenberg-Marquardt".
+/// docs/theory/ik.md, "Bounded Levenberg-Marquardt".
 class TipMap {
  public:
   /// Sets the goal. Without a direction only the position counts.

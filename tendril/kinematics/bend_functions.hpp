@@ -28,7 +28,7 @@ struct BendValues {
 ///     d/dt (sin theta / theta) = (r - (1 - cos theta) / theta^2) / 2,
 ///     d/dt ((1 - cos theta) / theta^2) = c - r / 2,
 ///
-/// so that for one arc r and c are all that is needed. docs/theory/derivations.md, "The section map
+/// so that for one arc r and c are all that is needed. docs/theory/kinematics.md, "The section map
 /// without trigonometry". Tested by: bend_functions_test.
 class BendFunctions {
  public:

@@ -45,7 +45,7 @@ void walk_section(const ContinuumRobot& robot, const SectionState& state, int i,
   frame.y = sp * e1 + cp * n;
   frame.p += S * reach;
 
-  // theta column, and phi column divided by theta. docs/theory/derivations.md, "Tip Jacobian in u,
+  // theta column, and phi column divided by theta. docs/theory/kinematics.md, "Tip Jacobian in u,
   // v, s".
   const bool straight = std::abs(theta) < kStraight;
   const Vector3d v_theta = S * (point.dx * e + point.dz * z0);

@@ -12,7 +12,7 @@ using JacobianRef = Eigen::Ref<Eigen::Matrix<double, 6, Eigen::Dynamic>>;
 /// Tip pose, and the derivative of tip position (rows 0-2) and tip direction z (rows 3-5) with
 /// respect to the smooth coordinates q of the robot (columns, see ContinuumRobot). Expressed in the
 /// robot's base frame; SI units. Smooth at theta = 0. One pass over the sections and one over the
-/// columns. docs/theory/derivations.md, "Tip Jacobian in u, v, s". Tested by: jacobian_test,
+/// columns. docs/theory/kinematics.md, "Tip Jacobian in u, v, s". Tested by: jacobian_test,
 /// against central differences.
 /// @param jacobian  6 x coordinate_count(), overwritten
 Eigen::Isometry3d tip_jacobian(const ContinuumRobot& robot, SectionStates states,

@@ -41,7 +41,7 @@ using SectionStates = std::span<const SectionState>;
 
 /// A point of the unit-length planar shape of a section, with derivatives with respect to theta.
 /// In the bend plane: x towards the bend, z along the base tangent.
-/// docs/theory/derivations.md, "Planar shape of a section".
+/// docs/theory/kinematics.md, "Planar shape of a section".
 struct PlanarPoint {
   double x = 0.0, z = 0.0;     ///< for total length 1
   double dx = 0.0, dz = 0.0;   ///< d/dtheta
@@ -84,7 +84,7 @@ class Section {
   ///     X = sum_j W_j sinc(y_j) sin(mid_j),  Z = sum_j W_j sinc(y_j) cos(mid_j)
   ///     y_j = w_j theta / 2,  mid_j = theta sum_{m<j} w_m + y_j
   ///
-  /// Source: the product (2.1) of [FABRIKx]; docs/theory/derivations.md, "Planar shape of a
+  /// Source: the product (2.1) of [FABRIKx]; docs/theory/kinematics.md, "Planar shape of a
   /// section". Tested by: section_test "the closed form equals the product of the sub-section
   /// matrices".
   [[nodiscard]] PlanarPoint end_point(double theta) const noexcept;
@@ -94,7 +94,7 @@ class Section {
   [[nodiscard]] PlanarPoint point_at(double theta, double fraction) const noexcept;
 
   /// kappa0 = lim alpha/theta for theta -> 0, alpha being the chord angle; 1/2 for constant
-  /// curvature. docs/theory/derivations.md, "Small-bend limit".
+  /// curvature. docs/theory/kinematics.md, "Small-bend limit".
   [[nodiscard]] double small_bend_chord_ratio() const noexcept { return kappa0_; }
 
   /// End of the interval on which the chord angle determines theta: min(thetaMax, first stationary
@@ -109,7 +109,7 @@ class Section {
 };
 
 /// Chord angle alpha in (-pi, pi] and chord length per unit length of the section bent by theta.
-/// Source: [FABRIKx] sec. 2.3.1; docs/theory/derivations.md, "Chord".
+/// Source: [FABRIKx] sec. 2.3.1; docs/theory/kinematics.md, "Chord".
 struct Chord {
   double angle = 0.0;       ///< alpha = atan2(X, Z) [rad]
   double ratio = 1.0;       ///< c = hypot(X, Z)

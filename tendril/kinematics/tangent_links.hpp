@@ -23,7 +23,7 @@ struct TangentLinks {
 ///
 /// C is the chord, alpha its angle. Above kLargestLinkBend theta and alpha are scaled down to it.
 /// Differs: (2.33) prints C/2 for both limits, right for constant curvature only.
-/// Source: [FABRIKx] (2.31)-(2.33); docs/theory/derivations.md, "Tangent links". Tested by:
+/// Source: [FABRIKx] (2.31)-(2.33); docs/theory/kinematics.md, "Tangent links". Tested by:
 /// tangent_links_test.
 [[nodiscard]] TangentLinks tangent_links(const Section& section, double theta, double length,
                                          const PlanarPoint& end) noexcept;

@@ -48,7 +48,7 @@ struct TendonRoute {
 /// of r (cos a, sin a) cos b takes their place, b its inclination to the backbone: the moments are
 /// those on the straight robot, and the lengths lack terms of second order in the bend.
 ///
-/// Source: docs/theory/derivations.md, "Tendons". Tested by: tendon_map_test.
+/// Source: docs/theory/chain.md, "Tendons". Tested by: tendon_map_test.
 class TendonMap {
  public:
   /// Throws ModelError naming the tendon, from 1, and the field outside its range.

@@ -18,7 +18,7 @@ namespace tendril {
 /// kept from call to call.
 ///
 /// t = clip(P^T y): the dual y maximizes a concave, piecewise quadratic function, by Newton's
-/// method with exact line search. Source: docs/theory/derivations.md, "Tension distribution".
+/// method with exact line search. Source: docs/theory/chain.md, "Tension distribution".
 /// Tested by: tension_distribution_test.
 class TensionDistribution {
  public:

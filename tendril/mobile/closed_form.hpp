@@ -33,7 +33,7 @@ struct ClosedFormOptions {           ///< every field has a working default
 /// The abscissas at which a joint meets a limit or the elbow is straight are interval ends of the
 /// sweep, and every interval is searched: UnreachableLimits is a proof, not a guess.
 /// Source: the geometric method that [Mobile] compares with, worked out in
-/// docs/theory/derivations-mobile.md, "The closed form". Tested by: mobile_closed_form_test.
+/// docs/theory/mobile.md, "The closed form". Tested by: mobile_closed_form_test.
 class MobileClosedForm {
  public:
   /// Throws ModelError unless the robot has three in-plane links and the options are in range.

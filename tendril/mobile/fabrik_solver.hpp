@@ -12,7 +12,7 @@
 namespace tendril {
 
 /// Features of the solver that extend the printed algorithm. All off: the algorithm as printed, its
-/// syntax repaired, as a baseline (docs/theory/derivations-mobile.md). Each builds on those before
+/// syntax repaired, as a baseline (docs/theory/mobile.md). Each builds on those before
 /// it.
 struct MobileFabrikFeatures {
   bool orientation_test =
@@ -62,7 +62,7 @@ struct MobileFabrikOptions {         ///< every field has a working default
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.
-/// Source: [Mobile]. Differs: see MobileFabrikFeatures and docs/theory/derivations-mobile.md.
+/// Source: [Mobile]. Differs: see MobileFabrikFeatures and docs/theory/mobile.md.
 class MobileFabrikSolver {
  public:
   explicit MobileFabrikSolver(const MobileRobot& robot, const MobileFabrikOptions& options = {});

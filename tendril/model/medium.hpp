@@ -33,7 +33,7 @@ void write_buoyancy(const Medium& medium, double mass, double displaced_mass, Xm
 
 /// Adds an ellipsoid in a cylinder's place on which the engine's fluid forces act; it is neither
 /// drawn nor touched. The cylinder begins at the body's origin along x or z.
-/// Source: docs/theory/derivations.md, "Medium". Tested by: medium_test.
+/// Source: docs/theory/chain.md, "Medium". Tested by: medium_test.
 void add_fluid_geom(const Medium& medium, double radius, double length, char axis, XmlNode& body);
 
 }  // namespace tendril

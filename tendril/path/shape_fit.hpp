@@ -30,7 +30,7 @@ struct ShapeFitOptions {
 ///
 /// Taking each section's bend from the headings of the curve at its ends instead leaves the tip
 /// several millimeters off in a tight bend; the fit distributes the deviation among the points.
-/// Source: docs/theory/derivations.md, "Fitting an arm to a path".
+/// Source: docs/theory/control.md, "Fitting an arm to a path".
 class ShapeFit {
  public:
   ShapeFit(const ContinuumRobot& robot, const ShapeFitOptions& options = {});

@@ -459,7 +459,7 @@ double ElasticRod::residual() const noexcept {
 }
 
 /// Second derivatives of the augmented Lagrangian, element by element, with respect to displacement
-/// and rotation of its start and its own curvature. docs/theory/derivations.md, "Newton's method".
+/// and rotation of its start and its own curvature. docs/theory/elastic.md, "Newton's method".
 void ElasticRod::compute_hessian() noexcept {
   // Of the body's own length `reach` under `force` at its end or past it: the force does work on
   // int (rotation)^2 t ds.

@@ -93,7 +93,7 @@ struct RodShape {
 /// The body is a chain of arcs with tangent continuity, so that contacts slide along it without
 /// steps, and is exact where nothing touches it. Each pair of element and obstacle is one
 /// constraint on the least gap between them; augmented Lagrangian with Newton steps on the element
-/// curvatures, each in a time proportional to the number of elements. docs/theory/derivations.md.
+/// curvatures, each in a time proportional to the number of elements. docs/theory/elastic.md.
 /// Extension, not in the sources.
 ///
 /// The object holds the shape: a solve starts from the last one, so that a sequence of solves

@@ -14,7 +14,7 @@ namespace tendril {
 ///     psi = 6 c/b - 3 c b/(l - b)^2,   M = 12 c/b^2 - 12 c/(l - b)^2
 ///
 /// so that psi = sqrt(3 c M) in a long guide, whatever the shear force. The sideways motion of the
-/// exit, at most c, is left out. docs/theory/derivations.md, "Guide". Extension, not in the
+/// exit, at most c, is left out. docs/theory/elastic.md, "Guide". Extension, not in the
 /// sources.
 struct GuideClearance {
   double clearance = 0.0;  ///< c, on each side [m], >= 0; 0: no rotation, whatever the moment

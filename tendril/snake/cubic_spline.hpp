@@ -8,7 +8,7 @@
 namespace tendril {
 
 /// The natural C2 cubic spline through points. s is the accumulated chord length in [0, end()] [m],
-/// or the given knots. Past its ends it continues straight. docs/theory/derivations-snake.md,
+/// or the given knots. Past its ends it continues straight. docs/theory/snakes.md,
 /// "Splines".
 class CubicSpline {
  public:

@@ -35,7 +35,7 @@ struct CurveReport {
 /// certain: the mean curvature along a module is above sqrt(yaw limit^2 + pitch limit^2) of its
 /// joints; between the smaller of the two and this it depends on the roll. For modules after the
 /// chain's end, which the head will reach later, the last module's limits count.
-/// docs/theory/derivations-snake.md, "Steady arcs". Kinks of less than 0.02 rad are accepted.
+/// docs/theory/snakes.md, "Steady arcs". Kinks of less than 0.02 rad are accepted.
 /// Allocates nothing.
 [[nodiscard]] CurveReport check_curve(const SnakeChain& chain, CurveRef curve, double s_start,
                                       double largest_distance = 1e3) noexcept;

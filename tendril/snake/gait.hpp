@@ -61,7 +61,7 @@ struct GaitSteering {
 ///     even j (pitch)  A_p (side + twist c_j) sin(phase - lag j + lead_p),   c_j = (2 j - n - 1) /
 ///     n
 ///
-/// Source: docs/theory/derivations-snake.md. Tested by: gait_test.
+/// Source: docs/theory/snakes.md. Tested by: gait_test.
 void gait_angles(const Gait& gait, const GaitSteering& steering, double phase,
                  std::span<double> angles) noexcept;
 
@@ -74,7 +74,7 @@ struct WaveSpeed {
 
 /// @param link_length  [m]
 /// @param half_height  from the backbone to the ground [m]
-/// Source: docs/theory/derivations-snake.md, "Vertical wave".
+/// Source: docs/theory/snakes.md, "Vertical wave".
 [[nodiscard]] WaveSpeed vertical_wave_speed(const Gait& gait, double link_length,
                                             double half_height) noexcept;
 

@@ -14,7 +14,7 @@ namespace tendril {
 /// nodes, each fixed for good by position, first and second derivative at its ends. A
 /// ParametricCurve; s is about the arc length [m] and only ever grows, whatever is dropped behind.
 /// Past its ends it continues straight. Whatever the memory holds, nothing is read outside it.
-/// docs/theory/derivations-snake.md, "Growing path".
+/// docs/theory/snakes.md, "Growing path".
 class PathView {
  public:
   explicit PathView(std::span<const double> memory) noexcept;

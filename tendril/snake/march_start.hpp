@@ -12,7 +12,7 @@ enum class MarchDirection : std::uint8_t { BaseToHead, HeadToBase };
 
 /// The frame with x along `tangent` and z as near to `z_reference` as possible (any z if that is
 /// along the tangent), then rolled about x and tilted about -y [rad]: positive tilt lifts the nose.
-/// Precondition: tangent finite, not zero. docs/theory/derivations-snake.md, "Roll and tilt".
+/// Precondition: tangent finite, not zero. docs/theory/snakes.md, "Roll and tilt".
 [[nodiscard]] Eigen::Matrix3d tangent_frame(const Eigen::Vector3d& tangent,
                                             const Eigen::Vector3d& z_reference, double roll = 0.0,
                                             double tilt = 0.0) noexcept;

@@ -28,7 +28,7 @@ struct SnakeParameters {
 ///     B_j = B_{j-1} + a_j R_j e_x
 ///
 /// Positive yaw moves the nose to +y (left), positive pitch to +z (up).
-/// Source: [Torus] (3)-(10); docs/theory/derivations-snake.md, "The chain".
+/// Source: [Torus] (3)-(10); docs/theory/snakes.md, "The chain".
 class SnakeChain {
  public:
   /// Throws ModelError naming the link or joint.
@@ -64,7 +64,7 @@ class SnakeChain {
   ///     yaw    2 sin(limit/2) / m,  m: mean length of the modules that meet at the joint
   ///     pitch  tan(limit/2) / a,    a: mean length of the links that meet at the joint
   ///
-  /// docs/theory/derivations-snake.md, "Steady arcs".
+  /// docs/theory/snakes.md, "Steady arcs".
   [[nodiscard]] double curvature_limit(int j) const noexcept;
 
  private:
@@ -89,7 +89,7 @@ void snake_frames(const SnakeChain& chain, const Eigen::Isometry3d& X_WB,
 ///
 /// `gap` is the distance of D from what the module reaches, the outer half of the torus [m],
 /// negative inside. Differs: [Torus] (26) has asin(z.D / a_2k), which loses digits near pi/2.
-/// Source: [Torus] (16)-(18), (26), (27), corrected in docs/theory/derivations-snake.md, "One
+/// Source: [Torus] (16)-(18), (26), (27), corrected in docs/theory/snakes.md, "One
 /// module".
 struct ModuleAngles {
   double yaw = 0.0;

@@ -64,7 +64,7 @@ struct SnakeFitResult {
 /// Refines a march: all joints, odd and even, as near to the curve as possible. Where a march
 /// leaves the odd joints a^2 kappa / 2 off the curve and the even ones on it, the fit
 /// distributes the distance among them. Extension, not in [Torus];
-/// docs/theory/derivations-snake.md, "Fit".
+/// docs/theory/snakes.md, "Fit".
 ///
 ///     minimize over angles (and base)   sum |B_j - R(s_j)|^p + weights,   s_j: nearest point
 ///

@@ -186,7 +186,7 @@ struct Shifted {
 
 /// Returns the offset from the curve at which the even point of module k is to lie, so that the
 /// greater of its distance and the next odd point's is smallest: b is the module's first point,
-/// off `start`, the curve's at s; u is the yaw axis there. docs/theory/derivations-snake.md,
+/// off `start`, the curve's at s; u is the yaw axis there. docs/theory/snakes.md,
 /// "Balanced march".
 Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double s,
                          const CurvePoint& start, const Vector3d& b, const Vector3d& u) noexcept {

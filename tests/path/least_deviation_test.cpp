@@ -64,7 +64,7 @@ TEST_CASE("least deviation: no bends keep the body nearer to the path, and some 
   }
   CHECK(reached > least.distance);
   CHECK(reached < 1.25 * least.distance);                  // by this simple search
-  CHECK(least.distance == Approx(0.0022).margin(0.0003));  // docs/theory/derivations.md
+  CHECK(least.distance == Approx(0.0022).margin(0.0003));  // docs/theory/control.md
   CHECK(least.arc_length > least.feed);
   CHECK(least.arc_length <= least.feed + 0.3);
 }

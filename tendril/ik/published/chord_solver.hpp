@@ -32,7 +32,7 @@ struct ChordOptions {                ///< every field has a working default
 ///
 /// Differs: the axis of tuning is Z_Q x Z_t, the printed Z_t x Z_Q rotates the tip away; tuning
 /// begins near the goal, not at it, which small bends would hardly ever reach.
-/// docs/theory/derivations.md, "Chord reflection, tuning and shake".
+/// docs/theory/ik.md, "Chord reflection, tuning and shake".
 ///
 /// Sections have a fixed length; extensible ones keep the length that they have in the start, with
 /// the bend limit that goes with it. Sections with several sub-sections have no reflection: the

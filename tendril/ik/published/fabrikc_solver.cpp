@@ -126,7 +126,7 @@ void FabrikcSolver::set_links(std::size_t i, const Vector3d& Z_start,
     link.first = S - link.second;
     return;
   }
-  // S X / sin(theta) and S (Z - X cot(theta)), docs/theory/derivations.md, "Tangent links".
+  // S X / sin(theta) and S (Z - X cot(theta)), docs/theory/kinematics.md, "Tangent links".
   const PlanarPoint end = section.end_point(theta);
   const double sin_theta = 2.0 * t / (1.0 + t_squared);
   const double cos_theta = (1.0 - t) * (1.0 + t) / (1.0 + t_squared);

@@ -34,7 +34,7 @@ struct FabrikcOptions {              ///< every field has a working default
 ///
 /// Usual failures: a limit that is met only by other bends than those the method finds (Stalled;
 /// `limit_bend_inside` nearly always mends that), and slow convergence of three sections
-/// (MaxIterations). docs/theory/derivations.md, "Tangent links on one line". Options are validated
+/// (MaxIterations). docs/theory/ik.md, "Tangent links on one line". Options are validated
 /// in the constructor (ModelError); `solve` allocates and throws nothing and its result depends on
 /// its arguments only. The robot is copied. Tested by: fabrikc_solver_test.
 class FabrikcSolver : public ReachingSolver<FabrikcSolver, FabrikcOptions, Eigen::Vector3d> {

@@ -29,7 +29,7 @@ struct JacobianOptions {             ///< every field has a working default
 /// with constant damping, no test whether a step helps, and limits by clamping after each step (s
 /// first, then theta); a polar theta < 0 is reflected to -theta, phi + pi. The direction rows are
 /// dropped for TipTask::Position. Second form of (1.18): a system of 3 or 6 equations whatever the
-/// number of sections. docs/theory/derivations.md, "Damped Jacobian baseline".
+/// number of sections. docs/theory/ik.md, "Damped Jacobian baseline".
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.

@@ -16,7 +16,7 @@ namespace tendril {
 /// exceeds kLargestFitError, `solve` continues from the polynomial's value by Newton steps.
 ///
 /// Source: [FABRIKx] sec. 3.1.6, which names "a 10th-degree polynomial approximation" only;
-/// docs/theory/derivations.md, "Polynomial of a section". Tested by: section_polynomial_test.
+/// docs/theory/ik.md, "Polynomial of a section". Tested by: section_polynomial_test.
 class SectionPolynomial {
  public:
   explicit SectionPolynomial(const SectionShape& shape);

@@ -51,7 +51,7 @@ double order_error(const LinkLayout& layout, const std::vector<bool>& x_first) {
 }
 
 /// Chooses for each link whether its x hinge comes first. Two hinges twist what follows by +-u v
-/// b^2 / 2, by their order (docs/theory/derivations.md, "Two hinges per link"). The last links have
+/// b^2 / 2, by their order (docs/theory/chain.md, "Two hinges per link"). The last links have
 /// the order of least error; those before them keep the twist and its sum over the links small.
 std::vector<bool> hinge_orders(const LinkLayout& layout) {
   constexpr std::size_t kSearched = 8;
@@ -143,7 +143,7 @@ constexpr double kEndFraction = 1.0 / 12.0;
 
 /// Weight of the bend at joint k of n in a piece of constant curvature: the first joint turns by
 /// 1/12 more than its part and the next one by as much less, the last two the same way around. That
-/// cancels the term of second order in the bend of a link (docs/theory/derivations.md, "Shape:
+/// cancels the term of second order in the bend of a link (docs/theory/chain.md, "Shape:
 /// joints at mid-link"); two links or one have no room for it.
 double end_correction(int k, int n) {
   if (n < 3) return 1.0;

@@ -26,7 +26,7 @@ namespace tendril {
 /// A planar robot has the y hinges alone. With a start pose there is a keyframe `start`; with
 /// `bends` in it, the keyframe has these commands and the feed's.
 ///
-/// Source: docs/theory/derivations.md, "Links for a section". Tested by: continuum_model_test,
+/// Source: docs/theory/chain.md, "Links for a section". Tested by: continuum_model_test,
 /// arc_fidelity_test.
 [[nodiscard]] std::string continuum_mjcf(const ContinuumDescription& robot,
                                          std::span<const std::string> sensors = {});

@@ -113,7 +113,7 @@ struct StiffnessProfile {
 
 /// One moment along the section bends it where it is compliant: its links, and in the kinematics
 /// arcs. An arc has the bend of its part of the curve; the angles between arcs are shifted by what
-/// makes the ends meet to second order (docs/theory/derivations.md, "Taper").
+/// makes the ends meet to second order (docs/theory/chain.md, "Taper").
 void taper_stiffness(const Fields& fields, const StiffnessProfile& profile,
                      SectionParameters& section, SectionPhysics& physics) {
   for (const char* key : {"length_weights", "angle_weights"}) {
