@@ -54,7 +54,9 @@ PACKAGE = [
 ]
 
 
-@pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in EXAMPLES + TUTORIALS)], ids=lambda what: Path(what[-1]).stem)
+@pytest.mark.parametrize(
+    "what", [PACKAGE, *([str(file)] for file in EXAMPLES + TUTORIALS)], ids=lambda what: Path(what[-1]).stem
+)
 def test_types(what: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.getbasetemp() / "mypy"
     result = subprocess.run(
