@@ -13,7 +13,7 @@ struct ReportOptions {
   std::string camera = {};  ///< of the images, see recording_camera
 };
 
-/// Writes `report.html`, and `play.html` (docs/guide/recording.md), from the files in the folder of
+/// Writes `report.html`, and `play.html` (docs/guide/view.md), from the files in the folder of
 /// a run: summary.json, rollout.h5, video.mp4 and the snapshots, which are made first. Returns the
 /// problems, one line each with a remedy; empty: the report is complete. An unfinished report is
 /// removed.

@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def cmake_dir() -> int:
-    """Prints the folder that CMake takes as `tendril_DIR`; docs/guide/python.md, "In CMake"."""
+    """Prints the folder that CMake takes as `tendril_DIR`; docs/guide/python.md, "Command line and CMake"."""
     folder = Path(__file__).with_name("cmake")
     if not (folder / "tendrilConfigVersion.cmake").is_file():
         print("tendril: --cmake-dir: must be that of an installed package", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Files of recordings that Python writes, by h5py; docs/guide/recording.md. What goes into them is made in C++."""
+"""Writes recordings by h5py (docs/reference/recording_file.md); C++ encodes what goes into them."""
 
 from __future__ import annotations
 

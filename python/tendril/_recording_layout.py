@@ -1,4 +1,4 @@
-"""Layout of a recording (docs/guide/recording.md): what its datasets, attributes and texts must be before use."""
+"""Layout of a recording (docs/reference/recording_file.md): checks of datasets, attributes and texts before use."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class Experiment:
         :param set: settings by key, applied last, such as {"option.timestep": 0.004}
         :param controller: for every robot file, such as "tendril.reach"; default: as in the files
         :param duration: simulated time, s, in (0, 1e6]; default: that of the file
-        :param record: file to record to, in place of an earlier one; docs/guide/recording.md
+        :param record: file to record to, in place of an earlier one; docs/guide/recordings.md
         :raises ModelError: the program's line
         :raises RecordingError: the recording cannot be created
         """

@@ -81,7 +81,7 @@ class RowSink {
 };
 
 /// Writes one rollout to an HDF5 file in SWMR mode: `/rollout_0/{time,step,qpos,…}`; the layout is
-/// docs/guide/recording.md. `append` only copies into memory of fixed size; full blocks are
+/// docs/reference/recording_file.md. `append` copies into memory of fixed size; full blocks are
 /// compressed and written to the file by a thread of the writer's own, so that the step loop pays
 /// for a copy. A killed process loses no row that `flush` (called at every block) has put out.
 class RolloutWriter final : public RowSink {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Read first: rollout_file.hpp. The layout in words is docs/guide/recording.md.
+// Read first: rollout_file.hpp. The layout in words is docs/reference/recording_file.md.
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""Opens a recording with h5py the way docs/guide/recording.md says: finished, while it is written, after kill -9.
+"""Opens a recording with h5py as docs/reference/recording_file.md says: finished, in progress, after kill -9.
 
 Usage: h5py_test.py PATH/TO/write_recording
 """
@@ -45,8 +45,8 @@ def check(rollout, rows):
 
 
 def run_examples_of_the_document(folder):
-    """The Python programs of docs/guide/recording.md on rollout.h5 in this folder. Returns what they print."""
-    document = Path(__file__).resolve().parents[2] / "docs/guide/recording.md"
+    """The Python programs of docs/reference/recording_file.md on rollout.h5 in this folder. Returns what they print."""
+    document = Path(__file__).resolve().parents[2] / "docs/reference/recording_file.md"
     programs = re.findall(r"^```python\n(.*?)^```", document.read_text(encoding="utf-8"), re.M | re.S)
     whole = [program for program in programs if "import h5py" in program]
     assert len(whole) == 2

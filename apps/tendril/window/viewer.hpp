@@ -29,7 +29,7 @@ struct ViewerOptions {
 };
 
 /// Window for a scene or a recording: MuJoCo's renderer in a GLFW window. Keys and mouse:
-/// docs/guide/recording.md. One per process, on the main thread.
+/// docs/guide/view.md. One per process, on the main thread.
 class Viewer {
  public:
   /// Opens the window. Throws RenderError if there is no display or no OpenGL.

@@ -1,4 +1,4 @@
-"""Gymnasium environments of Tendril; docs/guide/python.md. `import tendril.envs` registers them."""
+"""Gymnasium environments of Tendril; docs/guide/environments.md. `import tendril.envs` registers them."""
 
 import gymnasium
 

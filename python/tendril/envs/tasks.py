@@ -1,4 +1,4 @@
-"""The tasks; docs/guide/python.md has them in a table."""
+"""The tasks; docs/guide/environments.md has them in a table."""
 
 from __future__ import annotations
 

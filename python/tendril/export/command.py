@@ -97,7 +97,7 @@ def main(words: Sequence[str]) -> int:
     """`tendril export`."""
     command = make_parser(
         "export",
-        "Writes recordings in formats of tables, data sets and viewers (docs/guide/recording.md).",
+        "Writes recordings in formats of tables, data sets and viewers (docs/guide/export.md).",
         "Example: tendril export out/tube/rollout.h5 --to parquet -o tube.parquet",
     )
     command.add_argument("source", type=Path, help="recording (.h5), or folder of a sweep")

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 def column_names(recording: Recording) -> dict[str, list[str]]:
-    """Names of the columns of every part, after the tables of names (docs/guide/recording.md)."""
+    """Names of the columns of every part, after the tables of names (docs/guide/export.md)."""
     place, quat = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
     names = {
         part: [f"{part}.{i}" for i in range(getattr(recording, part).shape[1])]
