@@ -22,7 +22,7 @@ from tendril._files import write_page
 from tendril._terminal import visible_streams
 from tendril.recording import Recording
 from tendril.report.page import escape, in_details, page, quantity
-from tendril.report.run_plots import Plot, RunPlots
+from tendril.report.run_plots import WIDE, Plot, RunPlots
 from tendril.report.summary import Summary, read_summary
 
 MAX_VIDEO = 1_000_000  # bytes embedded in the page; a larger video is linked
@@ -204,7 +204,7 @@ def plots_section(plots: Sequence[Plot]) -> str:
         if not svg:
             missing.append(f"<li><b>{escape(title)}.</b> {escape(sentence)}</li>")
             continue
-        across = " class=across" if title.endswith("commanded and measured") else ""
+        across = " class=across" if f'width="{WIDE:.0f}"' in svg else ""
         parts.append(f"<section{across}><h2>{escape(title)}</h2>{svg}<p class=note>{escape(sentence)}</p></section>")
     text = f"<div class=plots>{''.join(parts)}</div>" if parts else ""
     if missing:
