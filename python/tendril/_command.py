@@ -11,8 +11,10 @@ from importlib import import_module
 from tendril import _engine
 from tendril._commands import packages
 from tendril._errors import ModelError, RecordingError
+from tendril._progress import waiting
 from tendril._terminal import visible_streams
 
+_WITH_PROGRESS = ("sweep",)
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
 
 
@@ -35,13 +37,22 @@ def make_parser(command: str, description: str, epilog: str = "") -> Parser:
 
 def run(command: str, words: Sequence[str]) -> int:
     """The exit code of `tendril COMMAND WORDS`."""
-    with visible_streams():
-        return _run(command, words)
+    has_progress = command in _WITH_PROGRESS or "--quiet" in words
+    return run_module(f"tendril.{packages()[command]}.command", words, "" if has_progress else command)
 
 
-def _run(command: str, words: Sequence[str]) -> int:
+def run_module(module: str, words: Sequence[str], waiting_for: str = "") -> int:
+    """The exit code of `main(words)` of a module; what it throws is one line.
+
+    @param waiting_for  shown on a terminal until the first output, with the seconds that have passed
+    """
+    with waiting(waiting_for, quiet=not waiting_for) as end, visible_streams(end):
+        return _run(module, words)
+
+
+def _run(module: str, words: Sequence[str]) -> int:
     try:
-        return int(import_module(f"tendril.{packages()[command]}.command").main(words))
+        return int(import_module(module).main(words))
     except (ModelError, RecordingError) as error:
         print(f"tendril: {error}", file=sys.stderr)
         return EXIT_USAGE
