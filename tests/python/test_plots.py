@@ -192,3 +192,29 @@ def test_without_matplotlib_the_command_that_installs_it_is_named(record: Callab
     done = subprocess.run([sys.executable, "-c", program, record(SOFT)], capture_output=True, text=True)
     command = 'pip install "tendril-mujoco[report]"'
     assert command in done.stdout and command in done.stderr and done.returncode == 2
+
+
+def test_too_many_lines_are_refused(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figure, "MOST_LINES", 5)
+    with td.Recording(record(SOFT)) as recording:
+        assert len(recording.plot("arm_target")) == 1
+        with pytest.raises(td.ModelError, match="more than 5 lines"):
+            recording.plot("arm_c*_pressure")
+
+
+@pytest.mark.parametrize(
+    ("actuator", "sensor", "robot", "name", "kind"),
+    [
+        ("arm_t1", "arm_t1_tension", "arm_", "t1", "tension"),
+        ("t1", "t1_tension", "", "t1", "tension"),
+        ("left_arm_c_1_right", "left_arm_c_1_pressure_right", "left_arm__right", "c_1", "pressure"),
+        ("arm_s1_tension", "arm_s1_tension_tension", "arm_", "s1_tension", "tension"),
+    ],
+)
+def test_drives_are_found_by_their_actuators(actuator: str, sensor: str, robot: str, name: str, kind: str) -> None:
+    robots = [{"prefix": "arm_"}, {"prefix": "left_arm_", "suffix": "_right"}, {"prefix": "left_"}]
+    tables: Any = {"robots": robots, "actuators": [{"name": actuator, "address": 0}]}
+    assert labels.drive_of({actuator}, {"name": sensor}) == (actuator, kind)
+    assert labels._robot_and_name(tables, actuator) == (robot, name)
+    assert labels.unit_of({actuator}, {"name": sensor, "unit": ""}) == labels.DRIVES[kind]
+    assert labels.unit_of({actuator}, {"name": "other_" + sensor, "unit": "s"}) == "s"

@@ -15,7 +15,7 @@ from tendril._errors import ModelError, OutputError
 from tendril._files import atomic_file, refuse_inputs
 from tendril._recorded import RecordedRun
 from tendril._terminal import visible
-from tendril.report.labels import DRIVES, components, drive_of
+from tendril.report.labels import actuator_rows, components, unit_of
 from tendril.report.page import axis_unit
 from tendril.report.plots import COLORS, DASHES, Values, thinned
 
@@ -46,15 +46,16 @@ class Line:
 
 def lines_of(recording: RecordedRun, patterns: Sequence[str]) -> list[Line]:
     """Returns the lines of sensors; of a vector one for each number. Throws ModelError for a pattern without sensor."""
-    found: dict[str, Line] = {}
+    known, chosen = _names(recording), dict[str, None]()
     for pattern in patterns or _defaults(recording):
-        matches = [line for name in _names(recording) if fnmatchcase(name, pattern) for line in _lines(recording, name)]
+        matches = [name for name in known if fnmatchcase(name, pattern)]
         if not matches:
-            raise ModelError(f"{recording.file}: sensor: {pattern}: {_choices(recording)}")
-        found |= {line.name: line for line in matches}
+            raise ModelError(f"{recording.file}: sensor: {pattern}: {_choices(known)}")
+        chosen |= dict.fromkeys(matches)
+    found = [line for name in list(chosen)[: MOST_LINES + 1] for line in _lines(recording, name)]
     if len(found) > MOST_LINES:
-        raise ModelError(f"{recording.file}: {len(found)} lines, must be at most {MOST_LINES}: name fewer sensors")
-    return list(found.values())
+        raise ModelError(f"{recording.file}: more than {MOST_LINES} lines: name fewer sensors")
+    return found
 
 
 def _names(recording: RecordedRun) -> list[str]:
@@ -63,8 +64,7 @@ def _names(recording: RecordedRun) -> list[str]:
     return list(dict.fromkeys(sensors + (list(_CONTACTS) if recording.has_robot else [])))
 
 
-def _choices(recording: RecordedRun) -> str:
-    names = _names(recording)
+def _choices(names: Sequence[str]) -> str:
     more = f", ... ({len(names)} in all)" if len(names) > _MOST_NAMES else ""
     return f"must match one of {', '.join(names[:_MOST_NAMES]) or '(there are none)'}{more}"
 
@@ -80,8 +80,7 @@ def _lines(recording: RecordedRun, name: str) -> list[Line]:
     sensor = next((row for row in recording.tables["sensors"] if row["name"] == name), None)
     if sensor is None:
         return [Line(name, _CONTACTS[name], getattr(recording, name)())]
-    unit = sensor["unit"] or DRIVES.get(drive_of(recording.tables, sensor)[2], "")
-    first = sensor["address"]
+    first, unit = sensor["address"], unit_of(actuator_rows(recording.tables), sensor)
     return [
         Line(label, own, recording.sensordata[:, first + i])
         for i, (label, own) in enumerate(components(recording.tables, sensor, unit))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
 from tendril._recorded import RecordedRun
@@ -18,18 +18,24 @@ def robot_of(sensor: dict[str, Any]) -> str:
     return str(sensor.get("robot", sensor["name"].removesuffix(sensor["quantity"])))
 
 
-def drive_of(tables: Tables, sensor: dict[str, Any]) -> tuple[str, str, str]:
-    """Returns robot, name and kind (a key of DRIVES) of the tendon or chamber that a sensor measures; "": none."""
+def drive_of(actuators: Container[str], sensor: dict[str, Any]) -> tuple[str, str]:
+    """Returns the actuator and the kind (a key of DRIVES) of the tendon or chamber that a sensor measures; "": none."""
     name = sensor["name"]
-    moved = {actuator["name"] for actuator in tables["actuators"]}
-    robots = [(row["prefix"], row.get("suffix", "")) for row in tables["robots"]]
-    for prefix, suffix in sorted(robots, key=lambda one: -len(one[0] + one[1])):
-        if not (name.startswith(prefix) and name.endswith(suffix) and len(name) > len(prefix) + len(suffix)):
-            continue
-        own, _, kind = name[len(prefix) : len(name) - len(suffix)].rpartition("_")
-        if own and kind in DRIVES and f"{prefix}{own}{suffix}" in moved:
-            return prefix + suffix, own, kind
-    return "", "", ""
+    for kind in DRIVES:
+        before, mark, after = name.rpartition("_" + kind)
+        if mark and before + after in actuators:
+            return before + after, kind
+    return "", ""
+
+
+def actuator_rows(tables: Tables) -> dict[str, dict[str, Any]]:
+    """Returns the rows of the actuators by name."""
+    return {row["name"]: row for row in tables["actuators"] if row["name"]}
+
+
+def unit_of(actuators: Container[str], sensor: dict[str, Any]) -> str:
+    """Returns the unit of a sensor; "": it has none, or none is known."""
+    return DRIVES.get(drive_of(actuators, sensor)[1]) or str(sensor["unit"])
 
 
 class Drive(NamedTuple):
@@ -42,15 +48,26 @@ class Drive(NamedTuple):
 
 def drives(recording: RecordedRun, kind: str) -> dict[str, list[Drive]]:
     """Returns the tendons or chambers with a sensor of the kind, by robot."""
-    addresses = {row["name"]: row["address"] for row in recording.tables["actuators"]}
+    rows = actuator_rows(recording.tables)
     found: dict[str, list[Drive]] = {}
     for sensor in recording.tables["sensors"]:
-        robot, own, measured = drive_of(recording.tables, sensor)
-        if measured != kind or sensor["dimension"] != 1:
-            continue
-        command = recording.ctrl[:, addresses[sensor["name"].replace(f"{own}_{kind}", own)]]
-        found.setdefault(robot, []).append(Drive(own, command, recording.sensordata[:, sensor["address"]]))
+        actuator, measured = drive_of(rows, sensor)
+        if measured == kind and sensor["dimension"] == 1:
+            robot, own = _robot_and_name(recording.tables, actuator)
+            command = recording.ctrl[:, rows[actuator]["address"]]
+            found.setdefault(robot, []).append(Drive(own, command, recording.sensordata[:, sensor["address"]]))
     return found
+
+
+def _robot_and_name(tables: Tables, actuator: str) -> tuple[str, str]:
+    """Splits a name into that of the robot and the name in the robot file."""
+    best = ("", actuator)
+    for row in tables["robots"]:
+        prefix, suffix = row["prefix"], row.get("suffix", "")
+        rest = actuator.removeprefix(prefix).removesuffix(suffix)
+        if len(rest) == len(actuator) - len(prefix + suffix) and len(prefix + suffix) > len(best[0]):
+            best = (prefix + suffix, rest)
+    return best
 
 
 def components(tables: Tables, sensor: dict[str, Any], unit: str) -> list[tuple[str, str]]:

@@ -10,25 +10,27 @@ from typing import Any
 
 from tendril._errors import ModelError
 from tendril._recorded import RecordedRun
+from tendril.report.labels import actuator_rows, unit_of
 from tendril.report.page import escape, quantity
 
 MOST_ROWS = 30  # of a table, or lines
-_LONGEST = 80  # characters of a text
+_LONGEST = 80  # characters of a cell
+_LONGEST_LINE = 300  # characters of a notice
 _GOOD, _BAD = "#00897b", "#d9480f"  # readable in light and dark
 
 
-def text(value: object) -> str:
+def text(value: object, longest: int = _LONGEST) -> str:
     """A text of a stranger, escaped, of bounded length."""
     whole = str(value)
-    return escape(whole if len(whole) <= _LONGEST else whole[: _LONGEST - 3] + "...")
+    return escape(whole if len(whole) <= longest else whole[: longest - 3] + "...")
 
 
 def colored(value: object, good: bool) -> str:
     return f'<b style="color:{_GOOD if good else _BAD}">{text(value)}</b>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Shows the first rows, whose cells are HTML, and says how many more there are."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], count: int | None = None) -> str:
+    """Shows the first rows, whose cells are HTML, and says how many more of all (`count`) there are."""
     all_rows = list(rows)
     if not all_rows:
         return ""
@@ -37,14 +39,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in row) + "</tr>"
         for row in all_rows[:MOST_ROWS]
     )
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>" + _more(len(all_rows))
+    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>" + _more(
+        len(all_rows) if count is None else count
+    )
 
 
 def lines(title: str, texts: Sequence[str], bad: bool = False) -> str:
     if not texts:
         return ""
     color = f' style="color:{_BAD}"' if bad else ""
-    items = "".join(f"<li>{text(one)}</li>" for one in texts[:MOST_ROWS])
+    items = "".join(f"<li>{text(one, _LONGEST_LINE)}</li>" for one in texts[:MOST_ROWS])
     return f"<div{color}>{escape(title)}<ul>{items}</ul></div>{_more(len(texts))}"
 
 
@@ -104,15 +108,17 @@ def of_recording(recording: RecordedRun) -> str:
         ("robots", _robots(recording)),
         ("controllers", texts.get("plugins")),
     ]
+    actuators = actuator_rows(recording.tables)
     sensors = [
-        [text(row["name"]), text(row["dimension"]), text(row["unit"]), text(row["quantity"])]
-        for row in recording.tables["sensors"]
+        [text(word) for word in (row["name"], row["dimension"], unit_of(actuators, row), row["quantity"])]
+        for row in recording.tables["sensors"][: MOST_ROWS + 1]
     ]
+    number = len(recording.tables["sensors"])
     faults = [f"{fault['name']}: {fault['kind']}, {_span(fault)}" for fault in recording.faults]
     return (
         f"<div><b>{text(texts.get('experiment_name') or recording.file.name)}</b>: recording</div>"
         + table(("", ""), ([escape(name), text(value)] for name, value in facts if value not in ("", None)))
-        + details(f"Sensors ({len(sensors)})", table(("name", "numbers", "unit", "quantity"), sensors))
+        + details(f"Sensors ({number})", table(("name", "numbers", "unit", "quantity"), sensors, number))
         + lines("Faults", faults)
     )
 
