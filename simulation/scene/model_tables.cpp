@@ -123,7 +123,7 @@ RolloutAttributes model_tables(const mjModel& model) {
   RolloutAttributes tables;
   tables["sensors"] = table(model.nsensor, [&](int i) {
     const ReportedQuantity quantity =
-        quantity_of(model, i, declared).value_or(ReportedQuantity{.unit = unit_of(model, i)});
+        quantity_of(model, i, declared).value_or(ReportedQuantity{"", unit_of(model, i), ""});
     Json row{{"name", name(mjOBJ_SENSOR, i)},
              {"address", model.sensor_adr[i]},
              {"dimension", model.sensor_dim[i]},

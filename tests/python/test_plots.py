@@ -218,3 +218,23 @@ def test_drives_are_found_by_their_actuators(actuator: str, sensor: str, robot: 
     assert labels._robot_and_name(tables, actuator) == (robot, name)
     assert labels.unit_of({actuator}, {"name": sensor, "unit": ""}) == labels.DRIVES[kind]
     assert labels.unit_of({actuator}, {"name": "other_" + sensor, "unit": "s"}) == "s"
+
+
+def test_a_report_shows_tensions_pressures_and_limits_with_units(record: Callable[..., Path]) -> None:
+    from tendril.report import run, run_plots
+
+    servo = {"actuator": "arm_c1", "limit": 200000.0, "steps": 1, "first": 0.0, "last": 0.1}
+    summary = {"saturated_servos": [servo, servo | {"actuator": "arm_t1", "limit": 20.0}], "steps": 10}
+    for file, title, unit, limit in (
+        (TENDONS, "Tensions of arm", "N", "20\u00a0N"),
+        (SOFT, "Pressures of arm", "kPa", "200\u00a0kPa"),
+    ):
+        with td.Recording(record(file)) as recording:
+            plots = {title: drawn for title, drawn, _ in run_plots.RunPlots(recording, {}).all()}
+            assert len([text for text in plots if text.startswith(("Tensions", "Pressures"))]) == 1
+            name = "t1" if unit == "N" else "c1"
+            assert f">{name} [{unit}]<" in plots[title]
+            assert ("commanded" in plots[title]) == (unit == "kPa")
+            sections = plots["Sections of arm: commanded and measured"]
+            assert ">section 1, u [rad]<" in sections and f">{name} [" not in sections
+            assert f"at its limit of {limit}" in run.robots_section(summary, recording)

@@ -38,6 +38,13 @@ def unit_of(actuators: Container[str], sensor: dict[str, Any]) -> str:
     return DRIVES.get(drive_of(actuators, sensor)[1]) or str(sensor["unit"])
 
 
+def force_units(tables: Tables) -> dict[str, str]:
+    """Returns the units of the forces of tendons, N, and chambers, Pa, by actuator."""
+    rows = actuator_rows(tables)
+    found = (drive_of(rows, sensor) for sensor in tables["sensors"])
+    return {actuator: DRIVES[kind] for actuator, kind in found if kind in ("tension", "pressure")}
+
+
 class Drive(NamedTuple):
     """A tendon, muscle or chamber of a robot."""
 
