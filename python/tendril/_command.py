@@ -14,7 +14,7 @@ from tendril._errors import ModelError, RecordingError
 from tendril._progress import waiting
 from tendril._terminal import visible_streams
 
-_WITH_PROGRESS = ("sweep",)
+_WITHOUT_PROGRESS = (["status"], ["report"], ["merge"])  # of `tendril sweep`
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
 
 
@@ -37,8 +37,9 @@ def make_parser(command: str, description: str, epilog: str = "") -> Parser:
 
 def run(command: str, words: Sequence[str]) -> int:
     """The exit code of `tendril COMMAND WORDS`."""
-    has_progress = command in _WITH_PROGRESS or "--quiet" in words
-    return run_module(f"tendril.{packages()[command]}.command", words, "" if has_progress else command)
+    shows_progress = command == "sweep" and list(words[:1]) not in _WITHOUT_PROGRESS
+    waiting_for = "" if shows_progress or "--quiet" in words else command
+    return run_module(f"tendril.{packages()[command]}.command", words, waiting_for)
 
 
 def run_module(module: str, words: Sequence[str], waiting_for: str = "") -> int:
