@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/progress.hpp"
 #include "apps/tendril/python_module.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "simulation/families/families.hpp"
@@ -64,7 +65,7 @@ int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
   if (!arguments.plan.empty())
     throw ModelError(
         "--plan: for paths with contacts; --path writes the poses of this file's kind");
-  const PathPlanResult solution = solve_path_plan(plan);
+  const PathPlanResult solution = while_waiting("plan", [&] { return solve_path_plan(plan); });
   const std::string json = needs_json(arguments) ? path_plan_json(plan, solution) : std::string();
   draw(arguments, json);
   if (arguments.json)
@@ -86,7 +87,7 @@ int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
 
 /// Paths in contact with obstacles.
 int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
-  const PlanResult solution = solve_plan(plan);
+  const PlanResult solution = while_waiting("plan", [&] { return solve_plan(plan); });
   const std::string json = needs_json(arguments) ? plan_json(plan, solution) : std::string();
   draw(arguments, json);
   if (arguments.json)
@@ -129,8 +130,10 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const PlanArguments& arguments) {
                                       fmt::format("out/{}-seed{}/scene", experiment.name, seed));
   const simulation::PreparedRun run = simulation::prepare_run(experiment, changes);
   std::vector<std::string> notices = run.scene.notices;
-  auto plan = simulation::plan_of_scene(run.scene, *run.data, arguments.scene,
-                                        experiment.scene.string(), notices);
+  auto plan = while_waiting("plan", [&] {
+    return simulation::plan_of_scene(run.scene, *run.data, arguments.scene,
+                                     experiment.scene.string(), notices);
+  });
   for (const std::string& text : notices) tendril::notice(text);
   return plan;
 }

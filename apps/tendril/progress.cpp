@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "tendril/visible_text.hpp"
 
@@ -13,6 +16,7 @@ namespace tendril {
 namespace {
 
 constexpr std::size_t kWidth = 30;
+constexpr std::chrono::seconds kPatience(1);
 constexpr const char* kClearLine = "\r\033[K";
 
 }  // namespace
@@ -47,6 +51,26 @@ void ProgressBar::show(const std::string& text, double part) {
 void ProgressBar::finish() {
   if (drawn_) std::fputs(kClearLine, stderr);
   active_ = drawn_ = false;
+}
+
+Waiting::Waiting(const std::string& text) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  teller_ = std::jthread([text = visible(text)](const std::stop_token& stop) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any wake;
+    for (bool drawn = false;; drawn = true) {
+      wake.wait_for(lock, stop, kPatience, [] { return false; });
+      if (stop.stop_requested()) {
+        if (drawn) std::fputs(kClearLine, stderr);
+        return;
+      }
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+      fmt::print(stderr, "{}{}: {:.0f} s", kClearLine, text, passed.count());
+      std::fflush(stderr);
+    }
+  });
 }
 
 }  // namespace tendril

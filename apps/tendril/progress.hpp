@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <thread>
 
 #include "simulation/rollout/run.hpp"
 
@@ -30,5 +31,22 @@ class ProgressBar {
   bool active_;
   bool drawn_ = false;
 };
+
+/// A text and the seconds that have passed, on stderr from the first second on: on a terminal,
+/// while this exists. Nothing else may be printed meanwhile.
+class Waiting {
+ public:
+  explicit Waiting(const std::string& text);
+
+ private:
+  std::jthread teller_;
+};
+
+/// Returns the result of work that can last, and shows that it does.
+template <class Work>
+auto while_waiting(const std::string& text, const Work& work) {
+  const Waiting waiting(text);
+  return work();
+}
 
 }  // namespace tendril

@@ -251,7 +251,12 @@ int verify(const RolloutArguments& arguments) {
   try {
     RolloutReader reader(arguments.file);
     is_finished = reader.is_finished();
-    found = simulation::verify_recording(reader);
+    ProgressBar bar(arguments.quiet || arguments.json);
+    const std::int64_t rows = reader.row_count();
+    found = simulation::verify_recording(reader, [&](std::int64_t read) {
+      bar.show(fmt::format("{} of {} rows", read, rows),
+               static_cast<double>(read) / static_cast<double>(rows));
+    });
   } catch (const RolloutDamageError& error) {
     found.reason = error.what();
   } catch (const RolloutFormatError& error) {
@@ -291,8 +296,8 @@ int recover(const RolloutArguments& arguments) {
   if (child == 0) {
     alarm(kRecoveryLimit + static_cast<unsigned>(ignored ? 0 : size >> 20));
     try {
-      const simulation::Recovery found =
-          simulation::recover_recording(arguments.file, arguments.out);
+      const simulation::Recovery found = while_waiting(
+          "recover", [&] { return simulation::recover_recording(arguments.file, arguments.out); });
       std::string text =
           fmt::format("{}: {} of {} rows", arguments.out, found.kept_rows, found.rows);
       if (found.kept_rows < found.rows) text += ": " + to_string(found.kept);
@@ -353,6 +358,7 @@ void add_rollout_command(CommandLine& line) {
       "verify", "Reads every block of a recording and names the first row that is damaged");
   add_file(verify_command);
   add_json(verify_command);
+  verify_command.flag("-q,--quiet", arguments->quiet, "no progress bar");
   verify_command.footer(
       "Exit code: 0 everything is readable, 1 something is damaged, 2 not a recording.\n"
       "Example: tendril rollout verify rollout.h5");

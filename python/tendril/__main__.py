@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tendril._commands import packages
+from tendril._program import OWN_LIBRARY
 from tendril._terminal import visible
 
 
@@ -16,6 +17,10 @@ def main() -> int:
         from tendril._command import run  # loads the compiled module
 
         return run(words[0], words[1:])
+    if words[:1] == ["view"] and OWN_LIBRARY.exists():  # the package's program has no window
+        from tendril._command import run_module
+
+        return run_module("tendril._window", words[1:])
     if any(word == "--python" or word.startswith("--python=") for word in words):
         from tendril._python_command import main as in_python
 

@@ -11,8 +11,10 @@ from importlib import import_module
 from tendril import _engine
 from tendril._commands import packages
 from tendril._errors import ModelError, RecordingError
+from tendril._progress import waiting
 from tendril._terminal import visible_streams
 
+_WITHOUT_PROGRESS = (["status"], ["report"], ["merge"])  # of `tendril sweep`
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
 
 
@@ -35,13 +37,23 @@ def make_parser(command: str, description: str, epilog: str = "") -> Parser:
 
 def run(command: str, words: Sequence[str]) -> int:
     """The exit code of `tendril COMMAND WORDS`."""
-    with visible_streams():
-        return _run(command, words)
+    shows_progress = command == "sweep" and list(words[:1]) not in _WITHOUT_PROGRESS
+    waiting_for = "" if shows_progress or "--quiet" in words else command
+    return run_module(f"tendril.{packages()[command]}.command", words, waiting_for)
 
 
-def _run(command: str, words: Sequence[str]) -> int:
+def run_module(module: str, words: Sequence[str], waiting_for: str = "") -> int:
+    """The exit code of `main(words)` of a module; what it throws is one line.
+
+    @param waiting_for  shown on a terminal until the first output, with the seconds that have passed
+    """
+    with waiting(waiting_for, quiet=not waiting_for) as end, visible_streams(end):
+        return _run(module, words)
+
+
+def _run(module: str, words: Sequence[str]) -> int:
     try:
-        return int(import_module(f"tendril.{packages()[command]}.command").main(words))
+        return int(import_module(module).main(words))
     except (ModelError, RecordingError) as error:
         print(f"tendril: {error}", file=sys.stderr)
         return EXIT_USAGE

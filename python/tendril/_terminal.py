@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 #: As in tendril/visible_text.cpp: control characters but line breaks and tabs, those without width or that turn the
@@ -32,10 +32,12 @@ def _escape(found: re.Match[str]) -> str:
 class VisibleStream:
     """A text stream in which hidden characters are escaped."""
 
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
+    def __init__(self, stream: IO[str], before: Callable[[], None] = lambda: None) -> None:
+        """@param before  called before every write"""
+        self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
+        self._before()
         self._stream.write(visible(text))
         return len(text)
 
@@ -48,7 +50,8 @@ class VisibleStream:
 
 
 @contextlib.contextmanager
-def visible_streams() -> Iterator[None]:
-    """Meanwhile all that is printed is visible."""
-    with contextlib.redirect_stdout(VisibleStream(sys.stdout)), contextlib.redirect_stderr(VisibleStream(sys.stderr)):
+def visible_streams(before: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Meanwhile all that is printed is visible, and `before` is called first."""
+    out, errors = VisibleStream(sys.stdout, before), VisibleStream(sys.stderr, before)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         yield

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tendril import _sim
 from tendril._files import refuse_inputs
 from tendril._reading import parse_json
+from tendril.report import notebook
 
 if TYPE_CHECKING:
     import mujoco
@@ -40,6 +41,10 @@ class Result:
     def passes(self) -> bool:
         """Tells whether the run came to its end, all checks hold and nothing else failed."""
         return self.outcome == "done" and self.verdict != "fail"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: checks, failures, notices and metrics."""
+        return notebook.of_result(self.summary, self.metrics)
 
 
 class Run:

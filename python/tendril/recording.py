@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +16,11 @@ from tendril._files import refuse_inputs
 from tendril._reading import parse_json
 from tendril._recorded import Contacts, RecordedRun
 from tendril.playback import page as playback
+from tendril.report import figure, notebook
 
 if TYPE_CHECKING:
     import mujoco
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,54 @@ class Recording(RecordedRun):
         if out is not None:
             playback.write(Path(out), page)
         return page
+
+    def plot(
+        self,
+        *sensors: str,
+        compare: Sequence[RecordedRun] = (),
+        axes: Axes | None = None,
+        shade: bool = True,
+        out: str | os.PathLike[str] | None = None,
+    ) -> list[Axes]:
+        """Draws sensors over time, one panel for each unit, in the style of reports; needs the extra `report`.
+
+        The units are those of reports: mm, deg, kPa where they read better. A vector has a line for each number.
+
+        :param sensors: names or patterns such as "arm_*_pressure"; also "wall_force" [N] and "penetration" [m], of the
+            contacts between robots and surroundings; default: tip and path errors
+        :param compare: more recordings, drawn in other colors; nothing is shaded then
+        :param axes: draws into this Axes, in place of a new figure; the sensors must have one unit
+        :param shade: marks times of faults, and of statuses other than 0 and 1
+        :param out: also writes the figure, .png, .svg or .pdf
+        :return: one Axes for each unit; their figure is `axes[0].figure`
+        :raises ModelError: no sensor matches, too many do, or several units for one Axes
+        :raises ImportError: Matplotlib is missing; the line names the command that installs it
+        """
+        return figure.plot([self, *compare], sensors, axes, shade, out)
+
+    def show(
+        self,
+        height: int = 600,
+        fps: float = 50.0,
+        start: float | None = None,
+        end: float | None = None,
+        largest: float = 20e6,
+    ) -> notebook.Frame:
+        """Returns the page of `tendril play` in a frame, for the last line of a notebook's cell.
+
+        The notebook keeps the page, whose script cannot reach the notebook.
+
+        :param height: pixels, in [100, 10000]
+        :param fps: frames per second of the run; start, end: times in s; as of `to_html`
+        :param largest: bytes that the page may have
+        :raises ModelError: times out of range, or a larger page
+        """
+        return notebook.frame(self.to_html(fps=fps, start=start, end=end), height, largest, self.file)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: rows, times, sensors and faults."""
+        with self.reading():
+            return notebook.of_recording(self)
 
 
 __all__ = ["Contacts", "Recording", "Replay"]

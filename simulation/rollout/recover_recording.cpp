@@ -72,11 +72,14 @@ std::string to_string(const std::vector<RowRange>& ranges) {
   return text.empty() ? "no rows" : text;
 }
 
-Verification verify_recording(RolloutReader& reader) {
+Verification verify_recording(RolloutReader& reader, const RowsRead& on_progress) {
   Verification result;
   result.rows = reader.row_count();
   visit_blocks(
-      reader, [](std::int64_t, std::int64_t, const auto&) {},
+      reader,
+      [&](std::int64_t, std::int64_t last, const auto&) {
+        if (on_progress) on_progress(last + 1);
+      },
       [&](std::int64_t first, std::int64_t last, const std::string& reason) {
         add(result.damaged, first, last);
         if (result.reason.empty()) result.reason = reason;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,12 @@ struct Verification {
   [[nodiscard]] bool whole() const noexcept { return reason.empty(); }
 };
 
+/// Called after every block with the number of rows that have been read.
+using RowsRead = std::function<void(std::int64_t rows)>;
+
 /// Reads every block of every dataset.
-[[nodiscard]] Verification verify_recording(RolloutReader& reader);
+[[nodiscard]] Verification verify_recording(RolloutReader& reader,
+                                            const RowsRead& on_progress = nullptr);
 
 struct Recovery {
   std::int64_t rows = 0;       ///< that the damaged recording counts

@@ -37,6 +37,59 @@ const char* joint_type(int type) {
   }
 }
 
+/// Unit of a sensor of MuJoCo; empty where it depends on more than the sensor.
+const char* unit_of(const mjModel& model, int sensor) {
+  const int object = model.sensor_objid[sensor];
+  const auto of_joint = [&](const char* slide, const char* hinge) {
+    return model.jnt_type[object] == mjJNT_SLIDE ? slide : hinge;
+  };
+  switch (model.sensor_type[sensor]) {
+    case mjSENS_TOUCH:
+    case mjSENS_FORCE:
+    case mjSENS_TENDONACTFRC:
+    case mjSENS_TENDONLIMITFRC:
+      return "N";
+    case mjSENS_TORQUE:
+      return "N m";
+    case mjSENS_FRAMEPOS:
+    case mjSENS_SUBTREECOM:
+    case mjSENS_TENDONPOS:
+    case mjSENS_TENDONLIMITPOS:
+    case mjSENS_GEOMDIST:
+      return "m";
+    case mjSENS_VELOCIMETER:
+    case mjSENS_FRAMELINVEL:
+    case mjSENS_SUBTREELINVEL:
+    case mjSENS_TENDONVEL:
+      return "m/s";
+    case mjSENS_ACCELEROMETER:
+    case mjSENS_FRAMELINACC:
+      return "m/s^2";
+    case mjSENS_GYRO:
+    case mjSENS_BALLANGVEL:
+    case mjSENS_FRAMEANGVEL:
+      return "rad/s";
+    case mjSENS_FRAMEANGACC:
+      return "rad/s^2";
+    case mjSENS_JOINTPOS:
+    case mjSENS_JOINTLIMITPOS:
+      return of_joint("m", "rad");
+    case mjSENS_JOINTVEL:
+    case mjSENS_JOINTLIMITVEL:
+      return of_joint("m/s", "rad/s");
+    case mjSENS_JOINTACTFRC:
+    case mjSENS_JOINTLIMITFRC:
+      return of_joint("N", "N m");
+    case mjSENS_E_POTENTIAL:
+    case mjSENS_E_KINETIC:
+      return "J";
+    case mjSENS_CLOCK:
+      return "s";
+    default:
+      return "";
+  }
+}
+
 /// Names and units of the coordinates of an arm, as its commands have them.
 Json coordinates_of(const ContinuumDescription& arm) {
   Json list = Json::array();
@@ -69,7 +122,8 @@ RolloutAttributes model_tables(const mjModel& model) {
 
   RolloutAttributes tables;
   tables["sensors"] = table(model.nsensor, [&](int i) {
-    const ReportedQuantity quantity = quantity_of(model, i, declared).value_or(ReportedQuantity{});
+    const ReportedQuantity quantity =
+        quantity_of(model, i, declared).value_or(ReportedQuantity{"", unit_of(model, i), ""});
     Json row{{"name", name(mjOBJ_SENSOR, i)},
              {"address", model.sensor_adr[i]},
              {"dimension", model.sensor_dim[i]},

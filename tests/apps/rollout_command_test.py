@@ -7,6 +7,7 @@ usage: rollout_command_test.py PROGRAM
 import csv
 import json
 import os
+import pty
 import random
 import re
 import shutil
@@ -139,6 +140,23 @@ class RolloutCommand(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, f"{self.whole}: whole: {ROWS} rows\n"), done.stderr)
         report = json.loads(run_program("rollout", "verify", self.whole, "--json").stdout)
         self.assertEqual((report["verdict"], report["rows"], report["finished"]), ("whole", ROWS, True))
+
+    def test_verify_shows_on_a_terminal_how_many_rows_are_read(self):
+        for options, shown in (([], f"{BLOCK} of {ROWS} rows"), (["--quiet"], "")):
+            terminal, end = pty.openpty()
+            with subprocess.Popen(
+                [PROGRAM, "rollout", "verify", self.whole, *options], stdout=subprocess.PIPE, stderr=end
+            ) as process:
+                os.close(end)
+                text = os.read(terminal, 10_000).decode() if shown else ""
+                self.assertIn(shown, text)
+                self.assertIn(b"whole", process.communicate()[0])
+            os.close(terminal)
+
+    def test_sensors_of_the_scene_have_units(self):
+        with h5py.File(self.whole) as opened:
+            rows = json.loads(opened["rollout_0/texts/sensors"][0])
+        self.assertEqual({row["name"]: row["unit"] for row in rows}, {"angle": "rad", "where": "m"})
 
     def test_verify_names_the_first_row_of_the_damaged_block_of_every_dataset(self):
         for dataset in ("step", "qpos", "sensordata", "mocap/quat", "contact/start", "contact/count"):

@@ -8,14 +8,14 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python/tendril"
 #: Modules and packages, the lowest floor first.
 FLOORS = (
     ("_commands", "_core", "_errors", "_plugin", "_sim", "_superblock", "_terminal", "_version"),
-    ("_program", "_reading"),
+    ("_program", "_progress", "_reading"),
     ("_engine", "_files", "_recording_layout", "_toml"),
-    ("_binary_model", "_command", "_recording_file", "controllers", "statistics"),
-    ("_copies",),
-    ("_python_command", "_recorded", "experiment"),
-    ("playback",),
+    ("_binary_model", "_command", "_recording_file", "controllers", "report.page", "statistics"),
+    ("_copies", "report.plots"),
+    ("_python_command", "_recorded"),
+    ("experiment", "playback", "report.figure", "report.labels", "report.notebook"),
     ("recording",),
-    ("report",),
+    ("_window", "report"),
     ("sweep",),
     ("compare", "export", "identify"),
     ("tendril", "__main__"),  # what users import, and what starts the commands

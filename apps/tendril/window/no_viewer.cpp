@@ -9,8 +9,8 @@ struct Viewer::Impl {};
 Viewer::Viewer(std::unique_ptr<simulation::ViewSource> /*source*/,
                const ViewerOptions& /*options*/) {
   throw ModelError(
-      "view: this program has no window: tendril run --video makes a film; a program built from "
-      "source has one");
+      "view: this program has no window: tendril play writes a page for the browser, tendril run "
+      "--video a video; a program built from source has one");
 }
 Viewer::~Viewer() = default;
 void Viewer::run() {}

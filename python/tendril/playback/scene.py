@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tendril._recorded import RecordedRun
 from tendril.playback.blob import Blob, quantized, rounded
+from tendril.report.labels import actuator_rows, unit_of
 
 Array = npt.NDArray[Any]
 PLOT_POINTS = 600  # of a line
@@ -307,11 +308,12 @@ class RecordedScene:
             return np.maximum.reduceat(values[:last], edges[:-1])
 
         plots: list[tuple[str, str, bool, Array]] = []
+        actuators = actuator_rows(recording.tables)
         for sensor in recording.tables["sensors"]:
             values = recording.sensordata[:, sensor["address"] : sensor["address"] + sensor["dimension"]]
             is_error = sensor["quantity"] in ERRORS
             lines = peaks(values[:, 0])[None] if is_error else values[at].T
-            plots.append((sensor["name"] or f"sensor {sensor['address']}", sensor["unit"], is_error, lines))
+            plots.append((sensor["name"] or f"sensor {sensor['address']}", unit_of(actuators, sensor), is_error, lines))
         if any(geom["robot"] for geom in recording.tables["geoms"]):
             plots.append(("wall force", "N", True, peaks(recording.wall_force())[None]))
         shown: list[dict[str, Any]] = []

@@ -10,6 +10,7 @@ from typing import Any
 from tendril._terminal import visible
 
 PREFIXED = ("m", "s", "rad", "N", "m/s")  # units that small values have with a prefix
+_DEGREE = math.pi / 180.0
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1c1c1c; --weak: #6b6b6b; --line: #d5d5d5; --good: #00695c;
   --bad: #b23c00; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #aa3377; --c4: #b58900; --c5: #555555; }
@@ -70,6 +71,23 @@ def shown(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
     """Factor and unit in which these values read well: lengths below 0.1 m in mm."""
     finite = [abs(value) for value in values if value is not None and math.isfinite(value)]
     return (1e3, "mm") if unit == "m" and finite and max(finite) < 0.1 else (1.0, unit)
+
+
+def axis_unit(unit: str, largest: float) -> tuple[float, str]:
+    """Factor and unit of an axis: angles in degrees, and a prefix so that the largest value reads 0.1 or more."""
+    if unit == "rad":
+        if largest >= 0.1 * _DEGREE:
+            return 1.0 / _DEGREE, "deg"
+    elif unit == "Pa" and largest >= 1e3:
+        return 1e-3, "kPa"
+    elif unit == "m" and 0.1 <= largest < 1.0:
+        return 1e3, "mm"
+    if unit not in PREFIXED:
+        return 1.0, unit
+    for factor, prefix in ((1.0, ""), (1e3, "m"), (1e6, "µ")):
+        if largest >= 0.1 / factor:
+            return factor, prefix + unit
+    return 1e9, "n" + unit
 
 
 def percent(part: float | None, digits: int = 1) -> str:

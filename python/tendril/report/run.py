@@ -21,8 +21,9 @@ from tendril._errors import ModelError
 from tendril._files import write_page
 from tendril._terminal import visible_streams
 from tendril.recording import Recording
-from tendril.report.page import escape, in_details, page, quantity
-from tendril.report.run_plots import Plot, RunPlots
+from tendril.report.labels import force_units
+from tendril.report.page import axis_unit, escape, in_details, page, quantity
+from tendril.report.run_plots import WIDE, Plot, RunPlots
 from tendril.report.summary import Summary, read_summary
 
 MAX_VIDEO = 1_000_000  # bytes embedded in the page; a larger video is linked
@@ -94,12 +95,17 @@ def percent(part: float, whole: float) -> str:
     return "<\u00a00.1\u00a0%" if share < 0.1 else f"{share:.3g}\u00a0%"
 
 
-def robots_section(summary: Summary) -> str:
+def robots_section(summary: Summary, recording: Recording | None) -> str:
     """Shows what the controllers reported, servos at their limits, what was touched; empty without any of these."""
     steps = summary.get("steps", 0)
+    units = force_units(recording.tables) if recording else {}
 
     def row(*cells: str) -> str:
         return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+    def limit(servo: dict[str, Any]) -> str:
+        factor, unit = axis_unit(units.get(servo["actuator"], ""), abs(servo["limit"]))
+        return quantity(servo["limit"] * factor, unit)
 
     def during(entry: dict[str, Any]) -> tuple[str, str, str]:
         return percent(entry["steps"], steps), f"{entry['first']:.4g}\u00a0s", f"{entry['last']:.4g}\u00a0s"
@@ -110,7 +116,7 @@ def robots_section(summary: Summary) -> str:
         for status in robot["statuses"]
     ]
     rows += [
-        row(f"servo {servo['actuator']}", f"at its limit of {servo['limit']:.3g}", *during(servo))
+        row(f"servo {servo['actuator']}", "at its limit of " + limit(servo), *during(servo))
         for servo in summary.get("saturated_servos", [])
     ]
     rows += [
@@ -204,7 +210,7 @@ def plots_section(plots: Sequence[Plot]) -> str:
         if not svg:
             missing.append(f"<li><b>{escape(title)}.</b> {escape(sentence)}</li>")
             continue
-        across = " class=across" if title.endswith("commanded and measured") else ""
+        across = " class=across" if f'width="{WIDE:.0f}"' in svg else ""
         parts.append(f"<section{across}><h2>{escape(title)}</h2>{svg}<p class=note>{escape(sentence)}</p></section>")
     text = f"<div class=plots>{''.join(parts)}</div>" if parts else ""
     if missing:
@@ -300,7 +306,7 @@ def report_page(
     body = (
         f'<header><h1>{escape(title)}</h1><span class="badge {kind}">{escape(text)}</span></header>'
         f"<p class=sub>{escape(scene)}{escape(seed)}{playback}</p>{stop}{numbers_row(summary)}{checks_section(summary)}"
-        f"{robots_section(summary)}{images_section(folder)}{notes}{plots_section(plots)}"
+        f"{robots_section(summary, recording)}{images_section(folder)}{notes}{plots_section(plots)}"
         f"{run_section(summary, recording)}"
         f"<footer>Written {datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by Tendril</footer>"
     )

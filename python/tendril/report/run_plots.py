@@ -12,31 +12,17 @@ import numpy as np
 
 from tendril.recording import Recording
 from tendril.report import plots
-from tendril.report.page import PREFIXED, quantity
+from tendril.report.labels import coordinate_labels, drives, robot_of, section_labels
+from tendril.report.page import axis_unit, quantity
 from tendril.report.plots import Limit, Scale, Values
 
-DEGREE = math.pi / 180.0
 WIDTH = 470.0  # of a plot, two of which are side by side
+WIDE = 980.0  # of a plot across the page
 _MAX_LIMIT = 20.0  # times the largest value: a limit above it would flatten the line
 _MIN_SPAN = 1e-3  # of an axis of commands: rounding errors are not magnified
 
 Plot = tuple[str, str, str]  #: title, SVG, sentence; without SVG the sentence says why there is none
 Spans = list[tuple[float, float]]
-
-
-def axis_unit(unit: str, largest: float) -> tuple[float, str]:
-    """Factor and unit of an axis: angles in degrees, and a prefix so that the largest value reads 0.1 or more."""
-    if unit == "rad":
-        if largest >= 0.1 * DEGREE:
-            return 1.0 / DEGREE, "deg"
-    elif unit == "m" and 0.1 <= largest < 1.0:
-        return 1e3, "mm"
-    if unit not in PREFIXED:
-        return 1.0, unit
-    for factor, prefix in ((1.0, ""), (1e3, "m"), (1e6, "µ")):
-        if largest >= 0.1 / factor:
-            return factor, prefix + unit
-    return 1e9, "n" + unit
 
 
 def limits_of(summary: dict[str, Any], signal: str, end: float) -> list[Limit]:
@@ -88,6 +74,8 @@ class RunPlots:
             self._contacts("Wall force", "sum of normal forces", "wall_force", "N", recording.wall_force, forces),
             self._contacts("Penetration", "deepest overlap", "penetration", "m", recording.penetration, overlap),
             *self._commands(),
+            *self._drives("tension", "N", "Tensions", "At the base, of each tendon or muscle."),
+            *self._drives("pressure", "Pa", "Pressures", "Relative to the surroundings, in each chamber."),
             self._sensors(
                 "IK iterations", "ik_iterations", "Of the inverse kinematics, in each control step.", steps=True
             ),
@@ -139,9 +127,9 @@ class RunPlots:
         """Commands and measured values of each robot."""
         found = []
         tables = self.recording.tables
-        measured_by_robot = {_robot_of(sensor): values for sensor, values in self.recording.sensors_of("measured")}
+        measured_by_robot = {robot_of(sensor): values for sensor, values in self.recording.sensors_of("measured")}
         for sensor, command in self.recording.sensors_of("command"):
-            robot = _robot_of(sensor)
+            robot = robot_of(sensor)
             measured = measured_by_robot.get(robot)
             if measured is None or measured.shape != command.shape or command.shape[1] == 0:
                 continue
@@ -152,7 +140,7 @@ class RunPlots:
                 (
                     f"{'Sections' if is_arm else 'Coordinates'} of {robot.strip('_/-.: ') or 'robot'}: commanded and "
                     "measured",
-                    self._command_panels(labels, command, measured),
+                    self._panels(labels, {"commanded": command, "measured": measured}),
                     "u and v are the bend of a section about its two axes: bend angle times the cosine and sine of its "
                     "direction."
                     if is_arm
@@ -161,41 +149,44 @@ class RunPlots:
             )
         return found or [("Commands", "", "No sensors of the scene show the quantities “command” and “measured”.")]
 
-    def _command_panels(self, labels: list[tuple[str, str]], command: Values, measured: Values) -> str:
-        """A small plot for each coordinate."""
+    def _drives(self, kind: str, unit: str, title: str, note: str) -> list[Plot]:
+        """Tensions of tendons or pressures of chambers, of each robot that has any."""
+        found = []
+        for robot, driven in drives(self.recording, kind).items():
+            curves = {"measured": np.stack([drive.measured for drive in driven], axis=1)}
+            if kind == "pressure":  # of a tendon the command may be a length
+                curves = {"commanded": np.stack([drive.command for drive in driven], axis=1)} | curves
+            panels = self._panels([(drive.name, unit) for drive in driven], curves)
+            found.append((f"{title} of {robot.strip('_/-.: ') or 'robot'}", panels, note))
+        return found
+
+    def _panels(self, labels: list[tuple[str, str]], curves: dict[str, Values]) -> str:
+        """A small plot for each column of the curves, whose names and units are the labels."""
         columns = 1 if len(labels) == 1 else 2 if len(labels) <= 12 else 4
-        width, height = 980.0 / columns, 130.0
+        width, height = WIDE / columns, 130.0
         rows = math.ceil(len(labels) / columns)
-        keys: list[plots.Key] = [
-            (partial(plots.legend_line, variant=v), name) for v, name in enumerate(("commanded", "measured"))
-        ]
-        parts, _ = plots.legend_rows(keys, 70, 980, 14)
+        keys: list[plots.Key] = [(partial(plots.legend_line, variant=v), name) for v, name in enumerate(curves)]
+        parts = plots.legend_rows(keys, 70, WIDE, 14)[0] if len(curves) > 1 else []
         for i, label in enumerate(labels):
             row, column = divmod(i, columns)
             corner = (width * column, 24 + height * row)
             is_lowest = i + columns >= len(labels)
-            parts += self._command_panel(label, command[:, i], measured[:, i], corner, width, is_lowest)
-        return plots.svg(980, 24 + height * rows + 22, parts, "commanded and measured")
+            parts += self._panel(label, [values[:, i] for values in curves.values()], corner, width, is_lowest)
+        return plots.svg(WIDE, 24 + height * rows + 22, parts, " and ".join(curves))
 
-    def _command_panel(
-        self,
-        label: tuple[str, str],
-        command: Values,
-        measured: Values,
-        corner: tuple[float, float],
-        width: float,
-        is_lowest: bool,
+    def _panel(
+        self, label: tuple[str, str], curves: list[Values], corner: tuple[float, float], width: float, is_lowest: bool
     ) -> list[str]:
         name, unit = label
-        both = np.stack([command, measured])
-        largest = float(np.abs(both[np.isfinite(both)]).max(initial=0.0))
+        all_values = np.stack(curves)
+        largest = float(np.abs(all_values[np.isfinite(all_values)]).max(initial=0.0))
         factor, shown = (1.0, unit) if unit == "rad" else axis_unit(unit, max(largest, 1e-3))
         x, y = corner
         across = Scale(self.recording.time, x + 70, x + width - 12, logarithmic=False, room=0.01)
-        up = Scale(both.ravel() * factor, y + 105, y + 25, logarithmic=False, least=2 * _MIN_SPAN * factor)
+        up = Scale(all_values.ravel() * factor, y + 105, y + 25, logarithmic=False, least=2 * _MIN_SPAN * factor)
         parts = plots.shaded(across, up, self.spans)
         parts += plots.panel(across, up, f"{name} [{shown}]" if shown else name, "time [s]" if is_lowest else "")
-        for v, values in enumerate(both):
+        for v, values in enumerate(all_values):
             at, heights = plots.thinned(self.recording.time, values * factor, 200)
             parts.append(plots.path(across(at), up(heights), v))
         return parts
@@ -208,56 +199,6 @@ class RunPlots:
         if not len(times):
             return "Step time", "", "The recording has no step times."
         return "Step time", step_time_plot(times), "Controller and physics together."
-
-
-def _robot_of(sensor: dict[str, Any]) -> str:
-    """Returns what tells the robot of a controller's sensor from others; earlier recordings have it in the name."""
-    return str(sensor.get("robot", sensor["name"].removesuffix(sensor["quantity"])))
-
-
-def section_labels(tables: dict[str, list[dict[str, Any]]], robot: str) -> list[tuple[str, str]]:
-    """Returns name and unit of an arm's coordinates; of another robot none."""
-    for row in tables["robots"]:
-        if row["prefix"] + row.get("suffix", "") == robot and "coordinates" in row:
-            return [(name, unit) for name, unit in row["coordinates"]]
-    return _sections_by_name(tables, robot)
-
-
-def _sections_by_name(tables: dict[str, list[dict[str, Any]]], prefix: str) -> list[tuple[str, str]]:
-    """The same by the names of links and joints, as earlier recordings have them."""
-    labels = []
-    moved = {row["name"] for kind in ("actuators", "joints") for row in tables[kind]}
-    bodies = {body["name"] for body in tables["bodies"]}
-    section = 1
-    while f"{prefix}s{section}_l1" in bodies:
-        labels += [(f"section {section}, u", "rad"), (f"section {section}, v", "rad")]
-        if not moved.isdisjoint((f"{prefix}s{section}_z", f"{prefix}s{section}_l1_z")):
-            labels.append((f"section {section}, length change", "m"))
-        section += 1
-    return labels
-
-
-def coordinate_labels(
-    tables: dict[str, list[dict[str, Any]]], prefix: str, sensor: dict[str, Any]
-) -> list[tuple[str, str]]:
-    """Name and unit of the coordinates of another robot: its actuators, a feed left out, or numbers."""
-    dimension, unit = sensor["dimension"], sensor["unit"]
-    mounted = tuple(
-        other["name"].removesuffix("command")
-        for other in tables["sensors"]
-        if other["quantity"] == "command" and other["name"].startswith(prefix) and other["name"] != sensor["name"]
-    )
-    names = [
-        actuator["name"][len(prefix) :]
-        for actuator in tables["actuators"]
-        if actuator["name"].startswith(prefix) and not actuator["name"].startswith(mounted)
-    ]
-    if len(names) == dimension + 1 and names[0] == "feed":
-        names = names[1:]
-    if len(names) != dimension:
-        return [(f"command {i + 1}", unit if "," not in unit else "") for i in range(dimension)]
-    # A platform moves along x and y and turns.
-    return [(name, ("m" if name in ("x", "y") else "rad") if unit == "m, rad" else unit) for name in names]
 
 
 def step_time_plot(times: Values) -> str:

@@ -11,14 +11,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
 from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, Parser, make_parser
 from tendril._errors import ModelError
 from tendril._program import find_program
+from tendril._progress import Line
 from tendril._python_command import NOT_REPEATED
 from tendril._reading import read_toml
-from tendril._terminal import visible
 from tendril.sweep import report as sweep_report
 from tendril.sweep.dataset import Dataset, merge
 from tendril.sweep.driver import Options
@@ -112,32 +111,21 @@ def _notes(data: Dataset | Scorecard) -> None:
 
 
 class Progress:
-    """One line on a terminal, nothing elsewhere."""
+    """The runs of a sweep, as a line on a terminal."""
 
-    def __init__(self, stream: IO[str] | None = None, name: str = "") -> None:
-        self._stream: IO[str] = stream or sys.__stderr__ or sys.stderr  # as it is: the line is cleared with an escape
-        self._name = visible(f"{name}: " if name else "")
-        self._shown = self._stream.isatty()
+    def __init__(self, name: str = "") -> None:
+        self._line, self._name = Line(), f"{name}: " if name else ""
         self._begin = time.monotonic()
         self._first: int | None = None
-        self._last = 0.0
+        self.clear = self._line.clear
 
     def __call__(self, done: int, planned: int, failed: int) -> None:
-        now = time.monotonic()
         if self._first is None:
             self._first = done
-        if not self._shown or (now - self._last < 0.1 and done < planned):
-            return
-        self._last = now
         ran = done - self._first
-        left = f", {(planned - done) * (now - self._begin) / ran:.0f} s left" if ran and done < planned else ""
-        self._stream.write(f"\r\033[K{self._name}{done} of {planned} runs, {failed} failed{left}")
-        self._stream.flush()
-
-    def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r\033[K")
-            self._stream.flush()
+        left = f", {(planned - done) * (time.monotonic() - self._begin) / ran:.0f} s left" if ran else ""
+        left = left if done < planned else ""
+        self._line.show(f"{self._name}{done} of {planned} runs, {failed} failed{left}", is_last=done == planned)
 
 
 class ProgressOf:

@@ -15,6 +15,7 @@ from typing import Any
 from tendril._errors import ModelError
 from tendril._files import atomic_file, plain, write_atomically
 from tendril._program import find_program
+from tendril.report import notebook
 from tendril.sweep.inputs import require_files
 from tendril.sweep.plan import SweepRun, command_of
 from tendril.sweep.runs import RANK, Column, FinishedRuns, JournalEntry, read_entries, read_plan
@@ -75,6 +76,10 @@ class Dataset(FinishedRuns):
     def results(self) -> dict[str, Any]:
         """`summary` with its infinities, which JSON does not have."""
         return summarize(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: runs, success rates, differences to the baseline."""
+        return notebook.of_sweep(self.summary)
 
     def write(self) -> list[str]:
         """Writes `runs.csv` and `summary.json`; the report is `tendril.sweep.report.write`. Returns the names."""

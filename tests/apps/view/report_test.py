@@ -271,7 +271,7 @@ class Report(unittest.TestCase):
 
     def test_axes_read_as_numbers_that_differ(self):
         self.run_python(
-            "import random\nfrom tendril.report import plots\nfrom tendril.report.run_plots import axis_unit\n"
+            "import random\nfrom tendril.report import plots\nfrom tendril.report.page import axis_unit\n"
             "random.seed(1)\n"
             "for _ in range(20000):\n"
             "    step = random.choice((1, 2, 2.5, 5)) * 10.0 ** random.randint(-9, 7)\n"
