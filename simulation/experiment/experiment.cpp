@@ -63,14 +63,14 @@ constexpr KeyInfo kSceneKeys[]{
     kVary,
     kSweep};
 constexpr KeyInfo kLissajousKeys[]{
-    {"body", "", "mocap body"},
+    {"body", "", "mocap body", "required"},
     {"kind", "", "`\"lissajous\"`", "required"},
     {"center", "m", "`[x, y, z]`", "position of the body in the scene"},
     {"amplitude", "m", "`[x, y, z]`", "required"},
     {"frequency", "Hz", "`[x, y, z]`", "required"},
     {"phase", "rad", "`[x, y, z]`", "`[0, 0, 0]`"},
     {"start", "s", "the body rests until then"}};
-constexpr KeyInfo kCircleKeys[]{{"body", "", "mocap body"},
+constexpr KeyInfo kCircleKeys[]{{"body", "", "mocap body", "required"},
                                 {"kind", "", "`\"circle\"`", "required"},
                                 {"center", "m", "`[x, y, z]`", "position of the body in the scene"},
                                 {"radius", "m", "of the circle", "required"},
@@ -79,13 +79,13 @@ constexpr KeyInfo kCircleKeys[]{{"body", "", "mocap body"},
                                 {"start_after", "s", "the body rests until then"},
                                 {"turns", "", "the body rotates with its path"}};
 constexpr KeyInfo kActuatorKeys[]{
-    {"actuator", "", "an actuator that no controller commands"},
+    {"actuator", "", "an actuator that no controller commands", "required"},
     {"kind", "", "`\"waypoints\"`", "required"},
     {"times", "s", "increasing", "required"},
     {"values", "", "controls, one per time, within the control range", "required"},
     {"interpolation", "", "as for bodies"}};
 constexpr KeyInfo kWaypointKeys[]{
-    {"body", "", "mocap body"},
+    {"body", "", "mocap body", "required"},
     {"kind", "", "`\"waypoints\"`", "required"},
     {"times", "s", "increasing", "required"},
     {"points", "m", "`[x, y, z]` for each time", "required"},

@@ -94,7 +94,7 @@ link_length = 0.06
 [scales]
 floor = "floor"
 [start]
-coil_radius = 0.1
+coil_radius = 0.075
 )";
 constexpr std::string_view kCarriageSnake = R"(
 kind = "snake"

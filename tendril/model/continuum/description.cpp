@@ -32,7 +32,7 @@ constexpr KeyInfo kKeys[]{
     {"integrator", "",
      "of the model when it is loaded alone, and the one that its "
      "[damping](#damping-and-the-integrator) is made for"},
-    {"timestep", "s", "the same"},
+    {"timestep", "s", "as `integrator`"},
     {"base", "", kTable, kTable},
     {"section", "", kTable, kTable},
     {"tendon", "", kTable, kTable},
