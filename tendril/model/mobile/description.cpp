@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <numbers>
@@ -62,11 +63,12 @@ constexpr KeyInfo kYawKeys[]{
     {"joint_damping", "N m s/rad", "of the joint"},
     {"armature", "kg m^2", "of the joint"}};
 /// Keys of a link and of the tool.
-const std::vector<KeyInfo> kLinkKeys = [] {
-  std::vector<KeyInfo> keys{{"length", "m",
-                             "of a link: to the next hinge; of the last link: to the tool point; "
-                             "of the tool: its part of the last link"}};
-  keys.insert(keys.end(), std::begin(kYawKeys), std::end(kYawKeys));
+constexpr auto kLinkKeys = [] {
+  std::array<KeyInfo, std::size(kYawKeys) + 1> keys{
+      KeyInfo{"length", "m",
+              "of a link: to the next hinge; of the last link: to the tool point; of the tool: its "
+              "part of the last link"}};
+  std::copy(std::begin(kYawKeys), std::end(kYawKeys), keys.begin() + 1);
   return keys;
 }();
 /// Keys of [arm] with a continuum arm.
