@@ -85,13 +85,13 @@ std::string signals_table() {
   return all.text();
 }
 
-/// Quantities that are one number, in the order of the controllers, and who reports them.
+/// Quantities that are one number and no signal of the runner, and who reports them.
 std::string quantities_table() {
   std::vector<Quantity> rows;
   std::map<std::string_view, std::string> reporters;
   for (const ControllerKind& kind : built_in_controllers()) {
     for (const Quantity& quantity : all_quantities(kind)) {
-      if (quantity.width != 1) continue;
+      if (quantity.width != 1 || find_signal(quantity.name) != nullptr) continue;
       std::string& names = reporters[quantity.name];
       if (names.empty()) rows.push_back(quantity);
       names += (names.empty() ? "" : ", ") + code(kind.name.substr(kind.name.find('.') + 1));
