@@ -34,7 +34,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
         controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
         controller_kind<ComputedMomentController>(
             "tendril.computed_moment",
-            "the same by moments instead of setpoints: an arm of motors, "
+            "the tip follows a mocap body by commanded moments: arms with motors, "
             "tension-controlled tendons, or chambers"),
         {"tendril.follow",
          "the arm is fed along a path and its body follows its tip; or it executes a planned path "

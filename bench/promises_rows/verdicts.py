@@ -233,7 +233,7 @@ def own_quantity(place):
     sound(answer)
     value = place.metric("sensor:Y_settled_error:max")
     page = " ".join((place.options.root / "docs/reference/experiment_file.md").read_text().split())
-    said = "a controller's own quantities, such as `settled_error`, are of what the controller saw"
+    said = "a controller's own quantities, such as `settled_error`, use what the controller measured"
     return require(said in page and float(value) < 0.02, f"settled_error {value} m, its target seen 50 mm off")
 
 

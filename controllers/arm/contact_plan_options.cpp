@@ -28,10 +28,9 @@ constexpr SettingInfo kPlanSettings[] = {
                   "the body already lies along the plan when the simulation starts (keyframe "
                   "`start`)"),
     setting::choice("feedback", "auto none contact model",
-                    "how the measured tip corrects curvature and length: none; contact: by the "
-                    "Jacobian of the measured arm in contact; model: by an elastic model of the "
-                    "arm, whose obstacles are moved to the measured contacts; auto: model if "
-                    "elastic, else contact"),
+                    "how the measured tip corrects curvature and length. contact: by the Jacobian "
+                    "of the measured arm in contact. model: by an elastic model of the arm, with "
+                    "obstacles at the measured contacts. auto: model if elastic, else contact"),
     setting::number("passing_clearance", "m", "0.008", {0.0, 1.0},
                     "if elastic: largest clearance at which the tip passes the planned contacts; "
                     "less where there is less room; the body behind it then rests on them"),

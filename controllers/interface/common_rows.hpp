@@ -9,9 +9,9 @@ namespace tendril::common {
 
 inline constexpr SettingInfo kRobot =
     setting::text("robot", "", "text of the robot file; written by the decoder");
-inline constexpr SettingInfo kMeasurementFaults =
-    setting::text("measurement_faults", "",
-                  "what the controller sees wrongly; written from the [[fault]] of an experiment");
+inline constexpr SettingInfo kMeasurementFaults = setting::text(
+    "measurement_faults", "",
+    "faults of its measurements; written from the `[[fault]]` tables of an experiment");
 inline constexpr SettingInfo kGravityCompensation = setting::flag(
     "gravity_compensation", true, "setpoints compensate the gravity load of each servo");
 inline constexpr SettingInfo kVelocityFeedForward = setting::flag(
@@ -24,9 +24,9 @@ constexpr SettingInfo following_tolerance(const char* default_value) {
   return setting::number("following_tolerance", "rad", default_value, kPositive,
                          "largest `following_error` of a robot that follows its commands");
 }
-inline constexpr SettingInfo kFollowingTime =
-    setting::number("following_time", "s", "1", kNotNegative,
-                    "status 8 when `following_error` has been larger for longer than this");
+inline constexpr SettingInfo kFollowingTime = setting::number(
+    "following_time", "s", "1", kNotNegative,
+    "status 8 when `following_error` exceeds `following_tolerance` for longer than this");
 
 inline constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", 3};
 inline constexpr Quantity kJointMargin{"joint_margin", "rad",
@@ -38,8 +38,9 @@ inline constexpr Quantity kMeasuredTip{
 
 inline constexpr Quantity kFollowingError{
     "following_error", "rad",
-    "largest distance of a coordinate from its command, of those that no contact can hold back, "
-    "and of the tip from a target at which the command has arrived; 5 cm count as 1 rad",
+    "largest distance of a coordinate from its command, without those that a contact may hold "
+    "back, "
+    "or of the tip from a target at which the command has arrived; 5 cm count as 1 rad",
     1, "max"};
 
 }  // namespace tendril::common

@@ -6,34 +6,6 @@
 
 namespace tendril {
 
-const char* to_string(ControllerStatus status) noexcept {
-  switch (status) {
-    case ControllerStatus::Working:
-      return "working";
-    case ControllerStatus::Finished:
-      return "finished";
-    case ControllerStatus::NotReached:
-      return "target not reached";
-    case ControllerStatus::Jammed:
-      return "jammed";
-    case ControllerStatus::InvalidTarget:
-      return "target not finite";
-    case ControllerStatus::Fault:
-      return "controller fault";
-    case ControllerStatus::TargetBehind:
-      return "target behind the head";
-    case ControllerStatus::PathTooTight:
-      return "path too tight";
-    case ControllerStatus::NotFollowing:
-      return "not following";
-    case ControllerStatus::ServoLost:
-      return "servo lost";
-    case ControllerStatus::NoProgress:
-      return "no progress";
-  }
-  return "unknown status";
-}
-
 double Quantity::of(const ControllerReport& report) const noexcept {
   switch (field) {
     case Field::Status:

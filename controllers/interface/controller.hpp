@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/interface/controller_status.hpp"
 #include "controllers/interface/settings.hpp"
 #include "tendril/memory_layout.hpp"
 
@@ -16,35 +17,12 @@
 
 namespace tendril {
 
-enum class ControllerStatus : std::uint8_t {
-  Working = 0,
-  Finished = 1,       ///< the task is done and held
-  NotReached = 2,     ///< the inverse kinematics found no pose that reaches the target; the nearest
-                      ///< pose is commanded
-  Jammed = 3,         ///< the feed is stopped: tip error or feed force at its limit
-  InvalidTarget = 4,  ///< the target is not finite; the last command is held
-  Fault = 5,          ///< an internal error; no more commands are given
-  TargetBehind = 6,   ///< the path cannot continue to the target: it lies behind the head
-  PathTooTight = 7,   ///< the same: it would bend more than the body can
-  NotFollowing = 8,   ///< the body does not follow its commands; found by the plugin
-  ServoLost = 9,      ///< a servo cannot be driven; the others continue; found by the plugin
-  NoProgress = 10,    ///< the task makes no progress, or its result is lost
-};
-
 /// Kind of commands of a controller.
 enum class CommandKind : std::uint8_t {
   Setpoints,  ///< coordinates or joint angles, which servos hold; tendons and chambers too
   Moments,    ///< moments and forces on the coordinates of an arm; torques of a snake's joints
   Tensions,   ///< of every tendon and chamber of an arm
 };
-
-inline constexpr int kStatusCount = 11;
-/// Returns whether a controller reports that nothing is wrong.
-[[nodiscard]] constexpr bool is_well(ControllerStatus status) noexcept {
-  return status == ControllerStatus::Working || status == ControllerStatus::Finished;
-}
-/// "working", "target not reached", "controller fault" ...
-[[nodiscard]] const char* to_string(ControllerStatus status) noexcept;
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -144,12 +122,12 @@ inline constexpr Quantity kProgress{.name = "progress",
 inline constexpr Quantity kReportedTipError{
     .name = "reported_tip_error",
     .unit = "m",
-    .meaning = "`tip_error` as the controller says it; for controllers from outside the library",
+    .meaning = "`tip_error` as reported by a controller from outside the library",
     .field = Quantity::Field::ReportedTipError};
 inline constexpr Quantity kReportedAngleError{
     .name = "reported_angle_error",
     .unit = "rad",
-    .meaning = "`angle_error` as the controller says it; for controllers from outside the library",
+    .meaning = "`angle_error` as reported by a controller from outside the library",
     .field = Quantity::Field::ReportedAngleError};
 }  // namespace quantity
 

@@ -17,7 +17,7 @@
 // A struct that controllers read or set declares its fields once, in `static constexpr auto
 // fields()`: a tuple of rows; `kName` and `kMeaning` say what it is. The views of controllers in
 // Python, the channels of measurement faults, the sizes of vectors and the tables of
-// docs/reference/plugin.md come from the rows.
+// docs/reference/controllers.md come from the rows.
 
 namespace tendril {
 

@@ -533,9 +533,8 @@ void register_controller_class(std::string name, std::string robot, nb::object t
 void bind_controllers(nb::module_& module) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_of_interpreter));
   nb::module_::import_("tendril._core");  // the classes of robots
-  nb::enum_<ControllerStatus>(
-      module, "ControllerStatus", nb::is_arithmetic(),
-      "What a controller says of its task; docs/reference/plugin.md, \"Status\".")
+  nb::enum_<ControllerStatus>(module, "ControllerStatus", nb::is_arithmetic(),
+                              "What a controller says of its task; docs/reference/statuses.md.")
       .value("WORKING", ControllerStatus::Working)
       .value("FINISHED", ControllerStatus::Finished, "The task is done and held.")
       .value("NOT_REACHED", ControllerStatus::NotReached, "The nearest pose is commanded.")

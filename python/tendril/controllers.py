@@ -51,7 +51,7 @@ def controller(
     setting
     :param obstacles: default of the setting `avoidance` of an arm or a platform: whether
         `measurement.obstacles` and `context.obstacles` are those of the scene, which the setting `obstacles` chooses
-        (docs/reference/plugin.md); None: no such settings
+        (docs/reference/controllers.md); None: no such settings
     :raises ModelError: wrong names or settings; a name that is taken by another plugin, or was registered with other
         settings. The same name with the same settings replaces the class for data made later
     """

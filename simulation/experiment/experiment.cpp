@@ -21,28 +21,107 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Range kTime{0.0, kLongestRun};
 
+constexpr std::string_view kTable = "table";
+constexpr KeyInfo kName{"name", "", "of the output folder `out/<name>-seed<seed>`",
+                        "the file's name"};
+constexpr KeyInfo kDescription{"description", "", "free text", "none"};
+constexpr KeyInfo kSeed{"seed", "", "of the random numbers of `[vary]`", "0", "integer >= 0"};
+constexpr KeyInfo kSet{"set", "", kTable, kTable};
+constexpr KeyInfo kMotion{"motion", "", kTable, kTable};
+constexpr KeyInfo kFault{"fault", "", kTable, kTable};
+constexpr KeyInfo kCheck{"check", "", kTable, kTable};
+constexpr KeyInfo kVary{"vary", "", kTable, kTable};
+constexpr KeyInfo kSweep{"sweep", "", kTable, kTable};
+constexpr KeyInfo kFamilyKeys[]{
+    kName,
+    kDescription,
+    {"family", "",
+     "[random scenes](../results/families.md) instead of a scene, another one for each seed, with "
+     "their own duration, motions and checks. Only `name`, `description`, `seed`, `[set]`, "
+     "`[[fault]]`, `[vary]` and `[sweep]` can be given with it",
+     "required, or `scene`"},
+    {"difficulty", "", "of the family"},
+    kSeed,
+    kSet,
+    kFault,
+    kVary,
+    kSweep};
+constexpr KeyInfo kSceneKeys[]{
+    kName,
+    kDescription,
+    {"scene", "",
+     "scene (`.xml`) or robot file (`.toml`), relative to the folder of the experiment",
+     "required, or `family`"},
+    kFamilyKeys[2],
+    {"keyframe", "", "keyframe of the scene to start from", "the model's reference state"},
+    {"duration", "s", "simulated time, rounded up to whole steps, at most 1e9 of them"},
+    kSeed,
+    kSet,
+    kMotion,
+    kFault,
+    kCheck,
+    kVary,
+    kSweep};
+constexpr KeyInfo kLissajousKeys[]{
+    {"body", "", "mocap body", "required"},
+    {"kind", "", "`\"lissajous\"`", "required"},
+    {"center", "m", "`[x, y, z]`", "position of the body in the scene"},
+    {"amplitude", "m", "`[x, y, z]`", "required"},
+    {"frequency", "Hz", "`[x, y, z]`", "required"},
+    {"phase", "rad", "`[x, y, z]`", "`[0, 0, 0]`"},
+    {"start", "s", "the body rests until then"}};
+constexpr KeyInfo kCircleKeys[]{{"body", "", "mocap body", "required"},
+                                {"kind", "", "`\"circle\"`", "required"},
+                                {"center", "m", "`[x, y, z]`", "position of the body in the scene"},
+                                {"radius", "m", "of the circle", "required"},
+                                {"normal", "", "axis of rotation", "`[0, 0, 1]`"},
+                                {"speed", "m/s", "negative: backwards", "required"},
+                                {"start_after", "s", "the body rests until then"},
+                                {"turns", "", "the body rotates with its path"}};
+constexpr KeyInfo kActuatorKeys[]{
+    {"actuator", "", "an actuator that no controller commands", "required"},
+    {"kind", "", "`\"waypoints\"`", "required"},
+    {"times", "s", "increasing", "required"},
+    {"values", "", "controls, one per time, within the control range", "required"},
+    {"interpolation", "", "as for bodies"}};
+constexpr KeyInfo kWaypointKeys[]{
+    {"body", "", "mocap body", "required"},
+    {"kind", "", "`\"waypoints\"`", "required"},
+    {"times", "s", "increasing", "required"},
+    {"points", "m", "`[x, y, z]` for each time", "required"},
+    {"angles_deg", "deg",
+     "`[roll, pitch, yaw]` for each point: the orientation Rz(yaw) Ry(-pitch) Rx(roll)",
+     "constant orientation"},
+    {"interpolation", "",
+     "`\"smooth\"`: at rest at every point (10 s^3 - 15 s^4 + 6 s^5). `\"step\"`: at a point until "
+     "the next time"}};
+constexpr KeyInfo kCheckKeys[]{
+    {"name", "", "in tables and reports", "the metric"},
+    {"metric", "", "what is measured ([metrics.md](metrics.md))"},
+    {"min", "", "inclusive; `min`, `max` or both", "none"},
+    {"max", "", "inclusive", "none"},
+    {"after", "s", "only steps that start at this time or later count"},
+    {"before", "s", "only steps that start at this time or earlier count", "the end"},
+    {"threshold", "m", "for `settle_time` only: the tip error that must not be exceeded",
+     "required with it"}};
+
 /// Refuses keys that a motion of this kind does not have, and asks for those that it needs.
 void check_motion_keys(const Fields& fields, MotionKind kind, bool of_actuator) {
   switch (kind) {
     case MotionKind::Lissajous:
-      fields.refuse_unknown({"body", "kind", "center", "amplitude", "frequency", "phase", "start"});
+      fields.refuse_unknown(kLissajousKeys);
       for (const char* key : {"amplitude", "frequency"}) {
         if (!fields.has(key)) fields.missing(key, "is missing, must be [x, y, z]");
       }
       break;
     case MotionKind::Circle:
-      fields.refuse_unknown(
-          {"body", "kind", "center", "radius", "normal", "speed", "start_after", "turns"});
+      fields.refuse_unknown(kCircleKeys);
       for (const char* key : {"radius", "speed"}) {
         if (!fields.has(key)) fields.missing(key, "is missing, must be a number");
       }
       break;
     case MotionKind::Waypoints:
-      if (of_actuator) {
-        fields.refuse_unknown({"actuator", "kind", "times", "values", "interpolation"});
-      } else {
-        fields.refuse_unknown({"body", "kind", "times", "points", "angles_deg", "interpolation"});
-      }
+      fields.refuse_unknown(of_actuator ? KeyRows(kActuatorKeys) : KeyRows(kWaypointKeys));
       for (const char* key : {"times", of_actuator ? "values" : "points"}) {
         if (!fields.has(key)) fields.missing(key, "is missing, must be a list");
       }
@@ -91,10 +170,10 @@ Motion parse_motion(const Fields& fields) {
 }
 
 Check parse_check(const Fields& fields) {
-  fields.refuse_unknown({"name", "metric", "min", "max", "after", "before", "threshold"});
+  fields.refuse_unknown(kCheckKeys);
   Check check;
   const std::string metric =
-      fields.required_text("metric", "must be a metric of docs/reference/experiment_file.md");
+      fields.required_text("metric", "must be a metric of docs/reference/metrics.md");
   try {
     check.metric = parse_metric(metric);
   } catch (const ModelError& error) {
@@ -343,12 +422,9 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   const Fields root(document, file_name);
   const bool of_family = document.contains("family");
   if (of_family) {
-    root.refuse_unknown(
-        {"name", "description", "family", "difficulty", "seed", "set", "fault", "vary", "sweep"});
+    root.refuse_unknown(kFamilyKeys);
   } else {
-    root.refuse_unknown({"name", "description", "scene", "family", "keyframe", "duration", "seed",
-                         "set", "motion", "fault", "check", "vary",
-                         "sweep"});  // the last is for tendril sweep
+    root.refuse_unknown(kSceneKeys);
     root.refuse_below({"scene", "keyframe", "seed"});
     root.refuse_below({"duration"}, "fault");
   }

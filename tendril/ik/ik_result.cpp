@@ -1,23 +1,33 @@
 #include "tendril/ik/ik_result.hpp"
 
 #include <cmath>
+#include <iterator>
+
+#include "tendril/statuses.hpp"
 
 namespace tendril {
 
+namespace {
+
+constexpr StatusInfo kStatuses[]{
+    {"converged", "Both errors are within tolerance and all limits hold."},
+    {"max_iterations", "The budget of iterations is spent.",
+     "Raise `max_iterations`, or continue from the result."},
+    {"stalled", "The error does not decrease any more: the target is probably out of reach.",
+     "Move the target closer, or start from another pose."},
+    {"invalid_target", "A number of the target is not finite, or its square is not.",
+     "Check the target."},
+    {"invalid_start", "The start has the wrong number of states or a number that is not finite.",
+     "Check the start."}};
+static_assert(std::size(kStatuses) == static_cast<std::size_t>(IkStatus::InvalidStart) + 1);
+
+}  // namespace
+
+std::span<const StatusInfo> ik_statuses() noexcept { return kStatuses; }
+
 const char* to_string(IkStatus status) noexcept {
-  switch (status) {
-    case IkStatus::Converged:
-      return "converged";
-    case IkStatus::MaxIterations:
-      return "max_iterations";
-    case IkStatus::Stalled:
-      return "stalled";
-    case IkStatus::InvalidTarget:
-      return "invalid_target";
-    case IkStatus::InvalidStart:
-      return "invalid_start";
-  }
-  return "unknown";
+  const auto index = static_cast<std::size_t>(status);
+  return index < std::size(kStatuses) ? kStatuses[index].name : "unknown";
 }
 
 double position_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexcept {

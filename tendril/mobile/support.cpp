@@ -2,15 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 
 #include "tendril/kinematics/wrap_angle.hpp"
+#include "tendril/statuses.hpp"
 
 namespace tendril {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
+
+constexpr StatusInfo kStatuses[]{
+    {"converged", "Position and orientation are within tolerance and all limits hold."},
+    {"stalled", "Every attempt failed, but nothing proves that the target is out of reach.",
+     "Start nearer to the target or raise the budget of the solver."},
+    {"wrong_orientation", "A published algorithm stopped by its own test with a wrong orientation.",
+     "Use another solver."},
+    {"invalid_target", "A number of the target is not finite.", "Check what moves the target."},
+    {"invalid_rotation", "The orientation of the target is no rotation matrix.",
+     "Normalize the orientation."},
+    {"invalid_start", "The start has the wrong number of joints or a number that is not finite.",
+     "Check the start."},
+    {"under_floor", "The tool point or the last link would be under the floor.",
+     "Raise the target or tilt its tool axis upwards."},
+    {"unreachable_height", "The wrist would be too high or too low for the links.",
+     "Change the height or the tilt of the target."},
+    {"unreachable_roll", "The range of the roll joint does not include the orientation.",
+     "Rotate the target about its tool axis."},
+    {"unreachable_limits", "The joint limits exclude every posture.",
+     "Change the height or the tilt of the target, or widen the `limits` of the joints."},
+    {"base_blocked", "Every base pose that reaches the target is blocked.",
+     "Move the target or the obstacles, or reduce `obstacle_margin`."}};
+static_assert(std::size(kStatuses) == static_cast<std::size_t>(MobileStatus::BaseBlocked) + 1);
 
 }  // namespace
 
@@ -23,32 +48,11 @@ ToolTarget tool_target(const Eigen::Vector3d& position, double roll, double pitc
   return target;
 }
 
+std::span<const StatusInfo> mobile_statuses() noexcept { return kStatuses; }
+
 const char* to_string(MobileStatus status) noexcept {
-  switch (status) {
-    case MobileStatus::Converged:
-      return "converged";
-    case MobileStatus::Stalled:
-      return "stalled";
-    case MobileStatus::WrongOrientation:
-      return "wrong_orientation";
-    case MobileStatus::InvalidTarget:
-      return "invalid_target";
-    case MobileStatus::InvalidRotation:
-      return "invalid_rotation";
-    case MobileStatus::InvalidStart:
-      return "invalid_start";
-    case MobileStatus::UnderFloor:
-      return "under_floor";
-    case MobileStatus::UnreachableHeight:
-      return "unreachable_height";
-    case MobileStatus::UnreachableRoll:
-      return "unreachable_roll";
-    case MobileStatus::UnreachableLimits:
-      return "unreachable_limits";
-    case MobileStatus::BaseBlocked:
-      return "base_blocked";
-  }
-  return "unknown";
+  const auto index = static_cast<std::size_t>(status);
+  return index < std::size(kStatuses) ? kStatuses[index].name : "unknown";
 }
 
 const char* to_string(ArmPlane plane) noexcept {

@@ -11,6 +11,15 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
+constexpr KeyInfo kKeys[]{
+    {"density", "kg/m^3", "of the fluid"},
+    {"viscosity", "Pa s", "linear drag, which matters only in thick liquids"},
+    {"drag", "", "coefficient C_d of the flow across a link"},
+    {"friction", "", "coefficient C_f of the flow along a link"},
+    {"added_mass", "",
+     "coefficient C_a: fluid that moves with a link over the fluid that it displaces"},
+    {"current", "m/s", "velocity of the fluid in the world", "`[0, 0, 0]`"}};
+
 /// Added mass of an ellipsoid of revolution moving across its axis, over the fluid's in its place.
 /// @param aspect  of the axis to the diameter; 1 for less
 /// Source: Lamb, Hydrodynamics, art. 114.
@@ -28,7 +37,7 @@ double Medium::displaced_mass(double radius, double length) const noexcept {
 }
 
 Medium read_medium(const Fields& fields) {
-  fields.refuse_unknown({"density", "viscosity", "drag", "friction", "added_mass", "current"});
+  fields.refuse_unknown(kKeys);
   Medium medium;
   medium.density = fields.number("density", medium.density, kPositiveNumber);
   medium.viscosity = fields.number("viscosity", medium.viscosity, kNotNegativeNumber);

@@ -10,9 +10,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
+#include "tendril/model/key_log.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
 
@@ -108,6 +110,18 @@ void refuse_deep(std::string_view text, const std::string& file_name) {
       throw ModelError(fmt::format("{}:{}: must have at most {} levels of tables and lists",
                                    file_name, line, kDeepest));
   }
+}
+
+constexpr std::string_view kRequired = "required";
+
+/// The range as tables show it: without the ends that every number has.
+std::string shown(Range range) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (range.low <= -kLargestNumber) range.low = -kInfinity;
+  if (range.high >= kLargestNumber) range.high = kInfinity;
+  const std::string text = to_string(range);
+  if (text == "finite") return {};
+  return text.starts_with("in ") ? text.substr(3) : text;
 }
 
 std::string number_text(double value) {
@@ -447,7 +461,24 @@ void Fields::refuse_below(std::initializer_list<std::string_view> of_head,
   }
 }
 
+void Fields::refuse_unknown(KeyRows known) const {
+  if (KeyLog* const log = KeyLog::of(file_name_)) log->know(object_, known);
+  std::vector<std::string_view> names;
+  for (const KeyInfo& row : known) names.push_back(row.name);
+  refuse_unknown(Keys(names));
+}
+
+void Fields::describe(std::string_view key, std::string_view default_text,
+                      std::string_view allowed) const {
+  if (KeyLog* const log = KeyLog::of(file_name_)) log->note(object_, key, default_text, allowed);
+}
+
+void Fields::describe(std::string_view key, double fallback) const {
+  if (KeyLog::of(file_name_) != nullptr) describe(key, fmt::format("{:.6g}", fallback));
+}
+
 double Fields::element(std::string_view key, const toml::node& node, const Range& range) const {
+  if (KeyLog::of(file_name_) != nullptr) describe(key, "", shown(range));
   if (!node.is_number()) refuse(key, "must be a number");
   const double value = node.is_integer() ? static_cast<double>(node.as_integer()->get())
                                          : node.as_floating_point()->get();
@@ -466,22 +497,27 @@ std::vector<double> Fields::elements(std::string_view key, const toml::node& nod
 }
 
 double Fields::number(std::string_view key, double fallback, const Range& range) const {
+  describe(key, fallback);
   return number(key, range).value_or(fallback);
 }
 
 std::optional<double> Fields::number(std::string_view key, const Range& range) const {
+  if (KeyLog::of(file_name_) != nullptr) describe(key, "", shown(range));
   const toml::node* node = get(key);
   if (node == nullptr) return std::nullopt;
   return element(key, *node, range);
 }
 
 double Fields::required_number(std::string_view key, const Range& range) const {
+  describe(key, kRequired);
   const toml::node* node = get(key);
   if (node == nullptr) missing(key, "is missing, must be " + to_string(range));
   return element(key, *node, range);
 }
 
 int Fields::integer(std::string_view key, int fallback, int low, int high) const {
+  if (KeyLog::of(file_name_) != nullptr)
+    describe(key, std::to_string(fallback), fmt::format("integer in [{}, {}]", low, high));
   const toml::node* node = get(key);
   if (node == nullptr) return fallback;
   const auto* value = node->as_integer();
@@ -491,6 +527,7 @@ int Fields::integer(std::string_view key, int fallback, int low, int high) const
 }
 
 bool Fields::boolean(std::string_view key, bool fallback) const {
+  describe(key, fallback ? "true" : "false", "`true`, `false`");
   const toml::node* node = get(key);
   if (node == nullptr) return fallback;
   if (!node->is_boolean()) refuse(key, "must be true or false");
@@ -498,6 +535,8 @@ bool Fields::boolean(std::string_view key, bool fallback) const {
 }
 
 std::string Fields::text(std::string_view key, std::string_view fallback) const {
+  if (KeyLog::of(file_name_) != nullptr)
+    describe(key, fallback.empty() ? "" : fmt::format("\"{}\"", fallback));
   const toml::node* node = get(key);
   if (node == nullptr) return std::string(fallback);
   if (!node->is_string() || node->as_string()->get().empty())
@@ -506,12 +545,16 @@ std::string Fields::text(std::string_view key, std::string_view fallback) const 
 }
 
 std::string Fields::required_text(std::string_view key, std::string_view what) const {
+  describe(key, kRequired);
   if (!has(key)) missing(key, fmt::format("is missing, {}", what));
   return text(key, "");
 }
 
 std::ptrdiff_t Fields::choice_index(std::string_view key,
                                     std::span<const std::string_view> names) const {
+  if (KeyLog::of(file_name_) != nullptr)
+    describe(key, fmt::format("\"{}\"", names.front()),
+             fmt::format("`\"{}\"`", fmt::join(names, "\"`, `\"")));
   if (!has(key)) return 0;
   const toml::node& node = *get(key);
   const auto found = std::find(names.begin(), names.end(),

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "tendril/model/key_info.hpp"
 #include "tendril/model/value.hpp"
 #include "tendril/range.hpp"
 
@@ -61,6 +62,7 @@ class Fields {
   void refuse_unknown(std::initializer_list<std::string_view> known) const {
     refuse_unknown(Keys(known.begin(), known.size()));
   }
+  void refuse_unknown(KeyRows known) const;
   /// Refuses a key of these, which only the head of the file has, in a table below it: it was
   /// written after that table's header. The table `except` may have keys of these names.
   void refuse_below(std::initializer_list<std::string_view> of_head,
@@ -127,6 +129,11 @@ class Fields {
   [[noreturn]] void missing(std::string_view key, std::string_view what) const;
   /// `<file>:<line>: <object>: <reason>`, the line of the table.
   [[noreturn]] void refuse_object(std::string_view reason) const;
+
+  /// Records the default and the range of a key that is read without the readers above (KeyLog).
+  void describe(std::string_view key, std::string_view default_text,
+                std::string_view allowed = {}) const;
+  void describe(std::string_view key, double fallback) const;
 
  private:
   [[nodiscard]] std::string place(const toml::node& node) const;

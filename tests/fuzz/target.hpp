@@ -16,9 +16,9 @@ namespace tendril::fuzz {
 class Target {
  public:
   using Read = void (*)(std::string_view input);
-  /// @param extensions  of the files that it reads, separated by blanks
-  Target(std::string_view name, std::string_view extensions, Read read)
-      : name(name), extensions(extensions), read(read) {
+  /// @param endings  of the files that it reads, separated by blanks
+  Target(std::string_view title, std::string_view endings, Read reader)
+      : name(title), extensions(endings), read(reader) {
     all().push_back(this);
   }
   Target(const Target&) = delete;

@@ -3,13 +3,11 @@
 #include <Eigen/Core>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <fstream>
 #include <numbers>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "controllers/controller_kind.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 
@@ -160,30 +158,6 @@ TEST_CASE("metrics: every signal of the table can be measured where its scene pr
   for (int i = 0; i < metrics.count(); ++i) {
     CAPTURE(metrics.metric(i).name);
     CHECK(std::isnan(metrics.value(i)) == metrics.metric(i).of_run());
-  }
-}
-
-TEST_CASE(
-    "metrics: docs/reference/experiment_file.md has every signal and quantity as its row says",
-    "[metrics]") {
-  std::ifstream file("docs/reference/experiment_file.md");  // tests run in the source root
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto cells = [](const std::string& name, const std::string& unit,
-                        const std::string& summary) {
-    return "| `" + name + "` | " + unit + " | " + summary + " |";
-  };
-  for (const SignalInfo& signal : signal_table()) {
-    const std::string row =
-        cells(signal.name, signal.unit, signal.summary) + " " + signal.meaning + " |";
-    CHECK_THAT(text.str(), Catch::Contains(row));
-  }
-  for (const ControllerKind& kind : built_in_controllers()) {
-    for (const Quantity& quantity : all_quantities(kind)) {
-      if (quantity.width != 1 || find_signal(quantity.name) != nullptr) continue;
-      CHECK_THAT(text.str(),
-                 Catch::Contains(cells(quantity.name, quantity.unit, quantity.summary)));
-    }
   }
 }
 

@@ -1,7 +1,7 @@
 #include "tendril/model/continuum/base.hpp"
 
+#include <iterator>
 #include <numbers>
-#include <string_view>
 #include <vector>
 
 #include "tendril/model/continuum/arm_document.hpp"
@@ -11,6 +11,14 @@ namespace tendril {
 namespace {
 
 constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
+
+constexpr KeyInfo kKeys[]{{"feed", "m", "largest displacement along the base axis; 0: no feed"},
+                          {"spin", "", "the base rotates about its axis"},
+                          {"carriage_mass", "kg", "used with feed or spin"},
+                          {"feed_gain", "N/m", "of the servo of the feed"},
+                          {"feed_force_limit", "N", "of the servo of the feed"},
+                          {"spin_gain", "N m/rad", "of the servo of the spin"},
+                          {"spin_torque_limit", "N m", "of the servo of the spin"}};
 
 void add_feed(ArmDocument& arm, XmlNode& carriage) {
   const BasePhysics& physics = arm.robot.base_physics;
@@ -36,14 +44,8 @@ void add_spin(ArmDocument& arm, XmlNode& carriage) {
 }  // namespace
 
 void read_base(const Fields& fields, ContinuumDescription& robot) {
-  std::vector<std::string_view> keys{"feed",
-                                     "spin",
-                                     "carriage_mass",
-                                     "feed_gain",
-                                     "feed_force_limit",
-                                     "spin_gain",
-                                     "spin_torque_limit"};
-  keys.insert(keys.end(), kGuideKeys.begin(), kGuideKeys.end());
+  std::vector<KeyInfo> keys(std::begin(kKeys), std::end(kKeys));
+  keys.insert(keys.end(), std::begin(kGuideKeys), std::end(kGuideKeys));
   fields.refuse_unknown(keys);
   robot.base.feed_limit = fields.number("feed", 0.0, kNotNegativeNumber);
   robot.base.spin = fields.boolean("spin", false);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -23,9 +22,25 @@ std::string chamber_volume(const std::string& chamber) { return chamber + "_volu
 
 namespace {
 
-constexpr std::array<std::string_view, 12> kChamberKeys{
-    "kind", "name",        "section",      "angle",        "distance",      "radius",
-    "area", "braid_angle", "min_pressure", "max_pressure", "time_constant", "volume_range"};
+constexpr KeyInfo kChamberKeys[]{
+    {"kind", "", "`\"mckibben\"`: a muscle, which pulls"},
+    {"name", "", "of its tendon and actuator in MuJoCo", "`chamber_1`, ..."},
+    {"section", "", "that contains it, from 1; or `[first, last]` of several", "required",
+     "number of a section"},
+    {"angle", "rad", "about the backbone, from x towards y"},
+    {"distance", "m", "from the backbone, > 0; or two numbers, where it begins and at its end"},
+    {"radius", "m", "of its cross-section, which must be inside the section",
+     "required, or `area`"},
+    {"area", "m^2", "of its cross-section", "none"},
+    {"braid_angle", "rad", "of a muscle: between fibers and axis, without load", "none"},
+    {"min_pressure", "Pa", "above that outside; -101325 is a vacuum. Not for a muscle", "",
+     "[-101325, max_pressure)"},
+    {"max_pressure", "Pa", "above that outside"},
+    {"time_constant", "s", "lag of the pressure behind its command; 0: none"},
+    {"volume_range", "m^3",
+     "changes of volume from the straight arm with lengths at half their range, at which the "
+     "chamber stops: `[-1e-6, 4e-6]`. Not for a muscle",
+     "none"}};
 
 // ---- reading ------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model/continuum/mjcf.hpp"
@@ -15,13 +16,37 @@ namespace {
 
 constexpr Range kTimestep{0.0, 0.1, true};  // [s]
 
+constexpr std::string_view kTable = "table";
+constexpr KeyInfo kKeys[]{
+    {"kind", "", "`\"continuum\"`; `\"snake\"`, `\"mobile\"` and `\"tube\"` have other keys",
+     "`\"continuum\"`"},
+    {"name", "", "of the model"},
+    {"compliance", "",
+     "`\"section\"`: two servos per section, with equal moments along it. `\"link\"`: a servo on "
+     "every hinge, which is stiffer, and cheaper with the integrator `discrete`"},
+    {"planar", "",
+     "the arm bends only in the x-z plane of its base: one hinge per link, about y. It halves the "
+     "cost; the coordinates v stay 0"},
+    {"self_collision", "",
+     "links that are not neighbors collide. Two arms in one scene collide only if both have it"},
+    {"integrator", "",
+     "of the model when it is loaded alone, and the one that its "
+     "[damping](#damping-and-the-integrator) is made for"},
+    {"timestep", "s", "as `integrator`"},
+    {"base", "", kTable, kTable},
+    {"section", "", kTable, kTable},
+    {"tendon", "", kTable, kTable},
+    {"chamber", "", kTable, kTable},
+    {"medium", "", kTable, kTable}};
+
 void refuse_unknown_keys(const Fields& top) {
-  std::vector<std::string_view> keys{"kind",           "name",       "compliance", "planar",
-                                     "self_collision", "integrator", "timestep",   "base",
-                                     "section",        "tendon",     "chamber",    "medium"};
-  for (const ArmPartKind* const kind : kArmPartKinds)
-    if (std::find(keys.begin(), keys.end(), kind->table) == keys.end()) keys.push_back(kind->table);
-  keys.insert(keys.end(), {"start", "controller"});
+  std::vector<KeyInfo> keys(std::begin(kKeys), std::end(kKeys));
+  for (const ArmPartKind* const kind : kArmPartKinds) {
+    const auto has_name = [kind](const KeyInfo& key) { return key.name == kind->table; };
+    if (std::none_of(keys.begin(), keys.end(), has_name))
+      keys.push_back({kind->table, "", kTable, kTable});
+  }
+  keys.insert(keys.end(), {{"start", "", kTable, kTable}, {"controller", "", kTable, kTable}});
   top.refuse_unknown(keys);
   top.refuse_below({"compliance", "planar", "self_collision", "integrator", "timestep"});
 }

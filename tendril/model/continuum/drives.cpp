@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "tendril/model/continuum/arm_document.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -44,6 +43,29 @@ constexpr DriveKeys kLengthKeys{.servo = "length_servo",
                                 .coordinate = "length",
                                 .effort = "force",
                                 .gains = kPositiveNumber};
+
+/// In the order of both.
+constexpr KeyInfo kKeys[]{
+    {kBendKeys.servo, "",
+     "a servo sets the bend; with tendons or chambers the default is `false`. Without any of them "
+     "the section is an elastic rod"},
+    {kBendKeys.command, "",
+     "`\"moment\"`: a motor instead of the servo, whose command is the moment in N m "
+     "([moments](#moments-and-torques)). Needs `compliance = \"section\"`"},
+    {kBendKeys.gain, "N m/rad",
+     "kp of the servo. 0: an elastic body under a moment; the command is its bend without contact"},
+    {kBendKeys.damping_time, "s", "kv / kp"},
+    {kBendKeys.limit, "N m",
+     "of servo or motor. A section holds at most `limit * length / EI` rad"},
+    {kLengthKeys.servo, "",
+     "a servo sets the length; with [chambers](#chamber) the default is `false`. Without it, loads "
+     "and chambers stretch an elastic backbone"},
+    {kLengthKeys.command, "",
+     "`\"force\"`: a motor instead of the servo, whose command is the force in N that lengthens "
+     "the section"},
+    {kLengthKeys.gain, "N/m", "kp of the servo"},
+    {kLengthKeys.damping_time, "s", "kv / kp"},
+    {kLengthKeys.limit, "N", "of servo or motor"}};
 
 /// Actuators instead of a drive: none, tendons, or chambers and perhaps tendons.
 enum class Replacement { None, Tendons, Chambers };
@@ -234,13 +256,7 @@ double limit_of(const Drive& drive) noexcept {
   return 0.0;
 }
 
-std::span<const std::string_view> drive_keys() {
-  static constexpr std::array<std::string_view, 10> kKeys{
-      kBendKeys.servo,          kBendKeys.command, kBendKeys.gain,      kBendKeys.damping_time,
-      kBendKeys.limit,          kLengthKeys.servo, kLengthKeys.command, kLengthKeys.gain,
-      kLengthKeys.damping_time, kLengthKeys.limit};
-  return kKeys;
-}
+KeyRows drive_keys() { return kKeys; }
 
 void read_drives(const Fields& top, ContinuumDescription& robot) {
   const std::vector<Fields> tables = top.tables("section");

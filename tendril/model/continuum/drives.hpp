@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/model/key_info.hpp"
 
 namespace tendril {
 
@@ -63,7 +64,7 @@ inline constexpr ServoDrive kLengthServo{.gain = 2.0e4, .damping_time = 0.02, .l
 [[nodiscard]] double limit_of(const Drive& drive) noexcept;
 
 /// Keys of a table [[section]] that are about drives.
-[[nodiscard]] std::span<const std::string_view> drive_keys();
+[[nodiscard]] KeyRows drive_keys();
 
 /// Reads the drives of an arm whose sections, tendons and chambers are read. By default tendons and
 /// chambers take the place of the servos of the sections that they run through. Throws ModelError.

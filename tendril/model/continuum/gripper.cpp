@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 #include "tendril/model/continuum/arm_document.hpp"
@@ -17,9 +16,18 @@ std::string finger(int i) { return fmt::format("gripper_finger_{}", i); }
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kKeys{
-    "opening",          "force", "speed",    "gain", "finger_length", "finger_width",
-    "finger_thickness", "mass",  "friction", "angle"};
+constexpr KeyInfo kKeys[]{
+    {"opening", "m", "largest distance between the fingers"},
+    {"force", "N", "largest force of each finger"},
+    {"speed", "m/s", "of the opening at that force"},
+    {"gain", "N/m", "of the servo"},
+    {"finger_length", "m", "along the axis of the tip"},
+    {"finger_width", "m", "of the faces that hold"},
+    {"finger_thickness", "m", "across the faces"},
+    {"mass", "kg", "of the whole gripper; each finger has a fifth"},
+    {"friction", "",
+     "between the fingers and everything they touch; that of the other body does not count"},
+    {"angle", "rad", "of the direction of opening, about the axis of the tip, from x towards y"}};
 
 constexpr Range kLength{1e-4, 10.0};  // [m]
 constexpr Range kGripperMass{1e-4, 1e3};

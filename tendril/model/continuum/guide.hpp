@@ -1,7 +1,6 @@
 #pragma once
 
-#include <array>
-#include <string_view>
+#include "tendril/model/key_info.hpp"
 
 namespace tendril {
 
@@ -19,7 +18,11 @@ struct Guide {
 };
 
 /// Its keys in the table [base].
-inline constexpr std::array<std::string_view, 2> kGuideKeys{"guide_length", "guide_clearance"};
+inline constexpr KeyInfo kGuideKeys[]{
+    {"guide_length", "m",
+     "length of a guide that begins at the base: frictionless walls, two for every bending axis. "
+     "Links inside it are kept straight. Needs `feed` and `compliance = \"link\"`; 0: none"},
+    {"guide_clearance", "m", "between the body and each wall"}};
 
 /// Reads the guide of an arm whose base is read.
 [[nodiscard]] Guide read_guide(const Fields& base, const ContinuumDescription& robot);

@@ -13,7 +13,7 @@ void read_parts(const Fields& top, ContinuumDescription& robot) {
   for (const ArmPartKind* const kind : kArmPartKinds) {
     if (!top.has(kind->table)) continue;
     const Fields table = top.table(kind->table);
-    std::vector<std::string_view> keys;  // of all parts in the table
+    std::vector<KeyInfo> keys;  // of all parts in the table
     for (const ArmPartKind* const other : kArmPartKinds)
       if (other->table == kind->table)
         keys.insert(keys.end(), other->keys.begin(), other->keys.end());

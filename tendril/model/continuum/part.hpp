@@ -5,8 +5,9 @@
 
 #include <array>
 #include <memory>
-#include <span>
 #include <string_view>
+
+#include "tendril/model/key_info.hpp"
 
 namespace tendril {
 
@@ -41,9 +42,9 @@ class ArmPart {
 
 /// A kind of part.
 struct ArmPartKind {
-  std::string_view table;                  ///< of the robot file
-  std::span<const std::string_view> keys;  ///< of the part in that table, which others may share
-  std::string_view actuator;               ///< name, without attach prefix; empty: it has none
+  std::string_view table;     ///< of the robot file
+  KeyRows keys;               ///< of the part in that table, which others may share
+  std::string_view actuator;  ///< name, without attach prefix; empty: it has none
   /// Reads the part of an arm whose sections and parts before it in the list are read; null: the
   /// table says nothing of it. Throws ModelError.
   std::shared_ptr<const ArmPart> (*read)(const Fields& table, const ContinuumDescription& robot);

@@ -1,14 +1,16 @@
 #include "tendril/model/continuum/payload.hpp"
 
-#include <array>
-
 #include "tendril/model/continuum/arm_document.hpp"
 #include "tendril/model/toml_fields.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKeys{"payload", "payload_radius"};
+constexpr KeyInfo kKeys[]{
+    {"payload", "kg",
+     "mass of a sphere around the tip that touches nothing; gravity compensation includes it",
+     "none"},
+    {"payload_radius", "m", "of the sphere"}};
 
 std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& /*robot*/) {
   if (!tip.has("payload")) {

@@ -57,6 +57,7 @@ void read_angle(const Fields& fields, const ContinuumDescription& robot, bool ma
 
 void read_distance(const Fields& fields, TendonRoute& route) {
   const toml::node* const distance = fields.get("distance");
+  fields.describe("distance", "required");
   if (distance == nullptr) fields.missing("distance", "is missing, from the backbone in m");
   if (distance->is_array()) {
     const std::vector<double> ends = fields.elements("distance", *distance, 2, kAnyNumber);

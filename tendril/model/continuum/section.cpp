@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <numeric>
 
@@ -11,27 +12,45 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 21> kSectionKeys{"constant_length",
-                                                        "variable_length",
-                                                        "bend_limit",
-                                                        "length_weights",
-                                                        "angle_weights",
-                                                        "links",
-                                                        "radius",
-                                                        "inner_radius",
-                                                        "backbone_radius",
-                                                        "mass",
-                                                        "density",
-                                                        "youngs_modulus",
-                                                        "bending_stiffness",
-                                                        "torsional_stiffness",
-                                                        "poisson_ratio",
-                                                        "natural_bend",
-                                                        "natural_direction",
-                                                        "color",
-                                                        "damping_time",
-                                                        "axial_stiffness",
-                                                        "unloaded_length"};
+constexpr KeyInfo kSectionKeys[]{
+    {"constant_length", "m",
+     "constant part S_C of the length; this or `variable_length` must be positive"},
+    {"variable_length", "m",
+     "largest variable part S_Δ of the length. 0: a section of fixed length; a telescopic section "
+     "has no constant part"},
+    {"bend_limit", "rad", "largest bend angle, at full variable length"},
+    {"length_weights", "",
+     "relative lengths of sub-sections (> 0); with `angle_weights`, of the same count",
+     "one sub-section"},
+    {"angle_weights", "", "relative bends of sub-sections (>= 0)", "one sub-section"},
+    {"links", "",
+     "rigid links, at least one per sub-section; 400 in the whole robot. Keep the bend of one link "
+     "below 12 deg"},
+    {"radius", "m",
+     "of the body; or two numbers, at start and end of a section that "
+     "[tapers](#taper-and-material)"},
+    {"inner_radius", "m", "of a hollow section; or two numbers"},
+    {"backbone_radius", "m",
+     "of the elastic rod in a body of disks, for `youngs_modulus`; or two numbers. Needs `mass` "
+     "instead of `density`",
+     "`radius`"},
+    {"mass", "kg", "distributed as in a homogeneous body"},
+    {"density", "kg/m^3", "instead of `mass`", "none"},
+    {"youngs_modulus", "Pa", "instead of `bending_stiffness`: EI = E π/4 (r^4 - r_i^4)", "none"},
+    {"bending_stiffness", "N m^2", "EI; or two numbers"},
+    {"torsional_stiffness", "N m^2",
+     "GJ: every link gets a hinge about its axis ([torsion](#torsion)). Not for a planar arm",
+     "rigid"},
+    {"poisson_ratio", "", "ν, instead of `torsional_stiffness`: GJ = EI / (1 + ν)", "none"},
+    {"natural_bend", "rad",
+     "bend of the section when no moment acts on it ([natural bend](#natural-bend))"},
+    {"natural_direction", "rad", "its direction, from x towards y"},
+    {"color", "", "`[red, green, blue]`, optionally with opacity", "by its number"},
+    {"damping_time", "s", "damping over stiffness of every joint"},
+    {"axial_stiffness", "N/m",
+     "EA/L of the whole section. Needs `variable_length`, as do all keys of lengths"},
+    {"unloaded_length", "m", "length at which nothing stretches a section without length servo",
+     "half the range", "in the range of the length"}};
 
 constexpr Range kPoissonRatio{-1.0, 0.5, true};  // of isotropic materials
 constexpr Range kModulus{0.0, 1e13, true};       // [Pa]
@@ -69,6 +88,7 @@ SectionParameters read_parameters(const Fields& fields) {
 /// One number, or two: at the start of the section and at its end.
 Taper read_taper(const Fields& fields, std::string_view key, const Taper& fallback,
                  const Range& allowed) {
+  fields.describe(key, fallback.start);
   const toml::node* const node = fields.get(key);
   if (node == nullptr) return fallback;
   if (node->is_array()) {
@@ -271,7 +291,7 @@ double volume_fraction(const SectionPhysics& physics, double x0, double x1) noex
 }
 
 std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields) {
-  std::vector<std::string_view> keys(kSectionKeys.begin(), kSectionKeys.end());
+  std::vector<KeyInfo> keys(std::begin(kSectionKeys), std::end(kSectionKeys));
   keys.insert(keys.end(), drive_keys().begin(), drive_keys().end());
   fields.refuse_unknown(keys);
   SectionParameters section = read_parameters(fields);

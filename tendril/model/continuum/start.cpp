@@ -11,6 +11,17 @@
 namespace tendril {
 namespace {
 
+constexpr KeyInfo kKeys[]{
+    {"feed", "m", "of the base"},
+    {"arcs", "1/m, m",
+     "curvature (positive: towards +x) and length of consecutive arcs in the x-z plane, from the "
+     "end of the guide or from the base; straight after them",
+     "straight"},
+    {"bends", "rad",
+     "commanded bend of each section in that plane, stored in `ctrl` of the keyframe with the "
+     "feed. Without a controller the arm keeps these commands",
+     "0"}};
+
 std::vector<std::pair<double, double>> read_arcs(const Fields& fields) {
   std::vector<std::pair<double, double>> arcs;
   const std::vector<double> numbers = fields.numbers("arcs", kAnyNumber);
@@ -48,7 +59,7 @@ double StartPose::heading_at(double s) const noexcept {
 }
 
 StartPose read_start(const Fields& fields, const ContinuumDescription& robot) {
-  fields.refuse_unknown({"feed", "arcs", "bends"});
+  fields.refuse_unknown(kKeys);
   StartPose start;
   start.feed = fields.number("feed", 0.0, kNotNegativeNumber);
   if (start.feed > robot.base.feed_limit)

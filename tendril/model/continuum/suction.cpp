@@ -1,7 +1,5 @@
 #include "tendril/model/continuum/suction.hpp"
 
-#include <array>
-
 #include "tendril/model/continuum/arm_document.hpp"
 #include "tendril/model/toml_fields.hpp"
 
@@ -11,7 +9,10 @@ namespace {
 constexpr double kCupMass = 0.001;   // [kg]
 constexpr double kThickness = 0.25;  // half of it, of the radius
 
-constexpr std::array<std::string_view, 1> kKeys{"suction"};
+constexpr KeyInfo kKeys[]{{"suction", "N",
+                           "largest force of a suction cup at the tip; the actuator `suction` "
+                           "commands the fraction, from 0 to 1",
+                           "none"}};
 
 std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& /*robot*/) {
   if (!tip.has("suction")) return nullptr;

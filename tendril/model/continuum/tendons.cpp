@@ -4,7 +4,6 @@
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <span>
@@ -26,17 +25,32 @@ std::string tendon_friction(const std::string& tendon, int section) {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kTendonKeys{"name",
-                                                       "section",
-                                                       "angle",
-                                                       "distance",
-                                                       "command",
-                                                       "max_tension",
-                                                       "pretension",
-                                                       "stiffness",
-                                                       "damping_time",
-                                                       "friction",
-                                                       "friction_coefficient"};
+constexpr KeyInfo kTendonKeys[]{
+    {"name", "",
+     "of MuJoCo's tendon and actuator: letters, digits and `_`, a letter first. Names of sections, "
+     "such as `s1`, are taken",
+     "`tendon_1`, ..."},
+    {"section", "", "in which it ends, from 1", "the last", "number of a section"},
+    {"angle", "rad",
+     "about the backbone, from x towards y; or two numbers, at the base and at its end: it turns "
+     "about the backbone"},
+    {"distance", "m", "from the backbone, > 0; or two numbers, at the base and at its end"},
+    {"command", "",
+     "meaning of `ctrl`: `\"length\"`, the change from the straight arm in m, negative: shorter; "
+     "or `\"tension\"` in N"},
+    {"max_tension", "N", "largest tension"},
+    {"pretension", "N",
+     "tension in the straight arm with commands 0, for lengths; also the smallest tension that "
+     "controllers command",
+     "", "[0, max_tension)"},
+    {"stiffness", "N/m", "of the whole tendon, for lengths"},
+    {"damping_time", "s", "damping over stiffness, for lengths"},
+    {"friction", "N",
+     "Coulomb friction along the path, whatever the tension. It makes the step several times as "
+     "long"},
+    {"friction_coefficient", "",
+     "capstan friction, which grows with tension and bend. Needs `[controller]`. With nine such "
+     "tendons the step takes eight times as long"}};
 constexpr const char* kFriction = "friction_coefficient";
 
 /// A tendon that turns passes a joint through a site on either side of it, at this fraction of the

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <numbers>
 
 #include "tendril/model/readers.hpp"
@@ -14,37 +15,77 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 10> kTopKeys{
-    "kind", "name", "self_collision", "platform", "arm",
-    "yaw",  "link", "tool",           "start",    "controller"};
-constexpr std::array<std::string_view, 15> kPlatformKeys{"length",
-                                                         "width",
-                                                         "height",
-                                                         "mass",
-                                                         "clearance",
-                                                         "wheel_radius",
-                                                         "gain",
-                                                         "force_limit",
-                                                         "turn_gain",
-                                                         "turn_torque_limit",
-                                                         "damping_time",
-                                                         "speed_limit",
-                                                         "acceleration_limit",
-                                                         "turn_speed_limit",
-                                                         "turn_acceleration_limit"};
-constexpr std::array<std::string_view, 7> kArmKeys{
-    "mount",       "shoulder_height",    "shoulder_offset", "tool_tilt",
-    "speed_limit", "acceleration_limit", "joint_command"};
-constexpr std::array<std::string_view, 8> kYawKeys{"limits",        "mass",         "radius",
-                                                   "gain",          "damping_time", "torque_limit",
-                                                   "joint_damping", "armature"};
+constexpr std::string_view kTable = "table";
+constexpr KeyInfo kTopKeys[]{{"kind", "", "`\"mobile\"`", "required"},
+                             {"name", "", "of the model"},
+                             {"self_collision", "", "parts that are not neighbors collide"},
+                             {"platform", "", kTable, kTable},
+                             {"arm", "", kTable, kTable},
+                             {"yaw", "", kTable, kTable},
+                             {"link", "", kTable, kTable},
+                             {"tool", "", kTable, kTable},
+                             {"start", "", kTable, kTable},
+                             {"controller", "", kTable, kTable}};
+constexpr KeyInfo kPlatformKeys[]{{"length", "m", "along x"},
+                                  {"width", "m", "along y"},
+                                  {"height", "m", "of the top above the floor"},
+                                  {"mass", "kg", "of the platform"},
+                                  {"clearance", "m", "of the underside above the floor"},
+                                  {"wheel_radius", "m", "of the drawn wheels; 0: none"},
+                                  {"gain", "N/m", "of the position servos of the slides"},
+                                  {"force_limit", "N", "of these servos"},
+                                  {"turn_gain", "N m/rad", "of the position servo of the heading"},
+                                  {"turn_torque_limit", "N m", "of this servo"},
+                                  {"damping_time", "s", "kv / kp of the three servos"},
+                                  {"speed_limit", "m/s", "for controllers"},
+                                  {"acceleration_limit", "m/s^2", "for controllers"},
+                                  {"turn_speed_limit", "rad/s", "for controllers"},
+                                  {"turn_acceleration_limit", "rad/s^2", "for controllers"}};
+constexpr KeyInfo kArmKeys[]{
+    {"mount", "m", "position of the yaw axis on the platform", "`[0, 0]`"},
+    {"shoulder_height", "m", "of the first hinge above the floor"},
+    {"shoulder_offset", "m", "of the first hinge from the yaw axis"},
+    {"tool_tilt", "rad", "from the last link to the tool axis, in the plane of the arm"},
+    {"speed_limit", "rad/s", "of every joint, for controllers"},
+    {"acceleration_limit", "rad/s^2", "of every joint, for controllers"},
+    {"joint_command", "",
+     "`\"torque\"`: motors instead of servos, whose commands are torques in N m ([moments and "
+     "torques](#moments-and-torques)), for controllers of your own that command torques"}};
+/// Keys of a joint and the part behind it.
+constexpr KeyInfo kYawKeys[]{
+    {"limits", "rad", "`[min, max]` of the joint, min < max", "required"},
+    {"mass", "kg", "of the part"},
+    {"radius", "m",
+     "of the capsule that represents the part. That of the tool ends at the tool point"},
+    {"gain", "N m/rad", "of the position servo"},
+    {"damping_time", "s", "kv / kp"},
+    {"torque_limit", "N m", "of the joint"},
+    {"joint_damping", "N m s/rad", "of the joint"},
+    {"armature", "kg m^2", "of the joint"}};
 /// Keys of a link and of the tool.
-constexpr std::array<std::string_view, 9> kLinkKeys{"length",       "limits",        "mass",
-                                                    "radius",       "gain",          "damping_time",
-                                                    "torque_limit", "joint_damping", "armature"};
+constexpr auto kLinkKeys = [] {
+  std::array<KeyInfo, std::size(kYawKeys) + 1> keys{
+      KeyInfo{"length", "m",
+              "of a link: to the next hinge; of the last link: to the tool point; of the tool: its "
+              "part of the last link"}};
+  std::copy(std::begin(kYawKeys), std::end(kYawKeys), keys.begin() + 1);
+  return keys;
+}();
 /// Keys of [arm] with a continuum arm.
-constexpr std::array<std::string_view, 3> kMountKeys{"file", "mount", "angles"};
-constexpr std::array<std::string_view, 4> kStartKeys{"x", "y", "heading", "joints"};
+constexpr KeyInfo kMountKeys[]{
+    {"file", "", "robot file of `kind = \"continuum\"`, relative to the folder of this file",
+     "required"},
+    {"mount", "m", "position of the arm's base on the platform; z counts from the floor",
+     "`[0, 0, 0]`"},
+    {"angles", "rad",
+     "roll, pitch, yaw of its base: Rz(yaw) Ry(pitch) Rx(roll). 0: the arm points up; pitch = "
+     "pi/2: forwards",
+     "`[0, 0, 0]`"}};
+constexpr KeyInfo kStartKeys[]{
+    {"x", "m", "of the platform, in the frame of the body `base`"},
+    {"y", "m", "the same"},
+    {"heading", "rad", "the same"},
+    {"joints", "rad", "yaw, one for each link, roll, inside the limits", "nearest to 0"}};
 
 constexpr Range kLength{1e-3, 1e3};
 constexpr Range kPlace{-1e3, 1e3};

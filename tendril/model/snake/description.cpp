@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numbers>
 #include <numeric>
 
@@ -13,17 +12,67 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 23> kTopKeys{
-    "kind",         "name",          "joints",     "link_length", "link_lengths",   "shape",
-    "radius",       "half_width",    "link_mass",  "joint_limit", "gain",           "damping_ratio",
-    "torque_limit", "joint_damping", "armature",   "friction",    "self_collision", "base",
-    "scales",       "start",         "controller", "medium",      "joint_command"};
-constexpr std::array<std::string_view, 5> kBaseKeys{"kind", "feed", "carriage_mass", "feed_gain",
-                                                    "feed_force_limit"};
-constexpr std::array<std::string_view, 3> kScaleKeys{"floor", "along", "across"};
-constexpr std::array<std::string_view, 10> kStartKeys{
-    "yaw",     "pitch",       "angles", "position",    "roll",
-    "heading", "pitch_angle", "feed",   "coil_radius", "coil_waves"};
+constexpr std::string_view kTable = "table";
+constexpr KeyInfo kTopKeys[]{
+    {"kind", "", "`\"snake\"`", "required"},
+    {"name", "", "of the model"},
+    {"joints", "", "yaw and pitch joints, from the tail"},
+    {"link_length", "m", "of all links", "required, or `link_lengths`"},
+    {"link_lengths", "m",
+     "of each link, tail first: `joints` + 1 with a free base, `joints` on a carriage", "none"},
+    {"shape", "", "`\"box\"` does not roll over"},
+    {"radius", "m", "of a capsule; half the height of a box"},
+    {"half_width", "m", "of a box"},
+    {"link_mass", "kg", "of each link"},
+    {"joint_limit", "rad", "of every joint, in both directions"},
+    {"gain", "N m/rad", "of the position servos"},
+    {"damping_ratio", "", "of the position servos"},
+    {"torque_limit", "N m", "of each joint"},
+    {"joint_damping", "N m s/rad", "of each joint"},
+    {"armature", "kg m^2", "of each joint"},
+    {"friction", "", "of the links"},
+    {"self_collision", "", "links that are not neighbors collide"},
+    {"base", "", kTable, kTable},
+    {"scales", "", kTable, kTable},
+    {"start", "", kTable, kTable},
+    {"controller", "", kTable, kTable},
+    {"medium", "", kTable, kTable},
+    {"joint_command", "",
+     "`\"torque\"`: motors instead of servos, whose commands are torques in N m ([moments and "
+     "torques](#moments-and-torques))"}};
+constexpr KeyInfo kBaseKeys[]{{"kind", "",
+                               "`\"free\"`: the tail link moves freely. `\"carriage\"`: the chain "
+                               "is mounted on a carriage that slides along x"},
+                              {"feed", "m", "carriage: length of the slide"},
+                              {"carriage_mass", "kg", "carriage"},
+                              {"feed_gain", "N/m", "carriage"},
+                              {"feed_force_limit", "N", "carriage"}};
+constexpr KeyInfo kScaleKeys[]{
+    {"floor", "", "name of the plane geom in the scene, as written there"},
+    {"along", "", "friction along the links"},
+    {"across", "", "friction across the links"}};
+constexpr KeyInfo kStartKeys[]{
+    {"yaw", "",
+     "`[amplitude, waves, phase]`: yaw joint j has the angle amplitude sin(phase - 2 pi waves j / "
+     "joints). Start a snake of round links in the shape of its gait",
+     "none"},
+    {"pitch", "", "the same for pitch joints", "none"},
+    {"angles", "rad", "one for each joint, added to the waves", "none"},
+    {"position", "m", "free base: x and y of the middle of the links, z of the lowest point",
+     "`[0, 0, 0]`"},
+    {"roll", "rad",
+     "free base: of the tail link, about x, then y (`pitch_angle`), then z (`heading`)"},
+    {"heading", "rad", "free base"},
+    {"pitch_angle", "rad", "free base"},
+    {"feed", "m", "carriage"},
+    {"coil_radius", "m",
+     "replaces waves, `roll` and `pitch_angle`: the middles of the links lie on a vertical "
+     "cylinder of this radius through `position`, tail down",
+     "none"},
+    {"coil_waves", "",
+     "waves of that coil on the body, as the setting `waves` of a gait; the opposite sign coils in "
+     "the other direction",
+     "-0.3 rad a joint"}};
 
 constexpr Range kJointLimit{0.0, std::numbers::pi / 2.0, true};
 constexpr Range kLength{1e-4, 1e3};
@@ -32,6 +81,7 @@ constexpr Range kFriction{1e-5, 1e9};
 void read_chain(const Fields& top, SnakeDescription& snake) {
   const std::string allowed = fmt::format(
       "must be an even integer in [2, {}]: yaw and pitch joints come in pairs", kMaxSnakeJoints);
+  top.describe("joints", std::to_string(snake.joints), "even, 2 to 400");
   if (top.has("joints")) {
     const auto* value = top.get("joints")->as_integer();
     if (value == nullptr || value->get() < 2 || value->get() > kMaxSnakeJoints ||

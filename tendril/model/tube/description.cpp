@@ -4,7 +4,6 @@
 
 #include <Eigen/Geometry>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -18,9 +17,19 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr std::array<std::string_view, 9> kTubeKeys{
-    "kind",           "name",   "centerline",    "corner_radius", "inner_radius",
-    "wall_thickness", "staves", "segment_angle", "friction"};
+constexpr KeyInfo kTubeKeys[]{
+    {"kind", "", "`\"tube\"`", "required"},
+    {"name", "", "of the model"},
+    {"centerline", "m", "at least two waypoints `[x, y, z]` in the frame of the body `tube`",
+     "required"},
+    {"corner_radius", "m", "of the arc that replaces each inner waypoint; 0: sharp corners"},
+    {"inner_radius", "m", "free radius"},
+    {"wall_thickness", "m", "radius of a stave"},
+    {"staves", "",
+     "capsules around the tube. The gap between two of them is at most half of `inner_radius`; at "
+     "most 50000 in all segments"},
+    {"segment_angle", "rad", "largest angle of an arc that one straight segment replaces"},
+    {"friction", "", "sliding friction; it governs every contact with the tube"}};
 
 constexpr double kSmallestTurn = 1e-9;   // [rad]; below it two segments are one straight line
 constexpr double kShortestStave = 1e-5;  // [m]
