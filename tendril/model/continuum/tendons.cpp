@@ -28,7 +28,7 @@ namespace {
 constexpr KeyInfo kTendonKeys[]{
     {"name", "",
      "of MuJoCo's tendon and actuator: letters, digits and `_`, a letter first. Names of sections, "
-     "such as `s1`, are taken",
+     "such as `s1_x`, are taken",
      "`tendon_1`, ..."},
     {"section", "", "in which it ends, from 1", "the last", "number of a section"},
     {"angle", "rad",
