@@ -125,7 +125,9 @@ void add_view_command(CommandLine& line) {
       "Example: tendril view scenes/tube_insertion/tube_insertion.xml\n"
       "         tendril view out/tube_insertion/rollout.h5\n"
       "Keys are shown by F1. Exit codes: 0 closed, 2 bad input, 3 diverged before the screenshot, "
-      "4 no display");
+      "4 no display\n"
+      "The Python package opens MuJoCo's viewer instead, with --speed, --seed, --set and "
+      "--controller");
   command.action([arguments] { return view(*arguments); });
 }
 

@@ -17,7 +17,8 @@ def main() -> int:
         from tendril._command import run  # loads the compiled module
 
         return run(words[0], words[1:])
-    if words[:1] == ["view"] and OWN_LIBRARY.exists():  # the package's program has no window
+    is_help = "-h" in words or "--help" in words
+    if words[:1] == ["view"] and OWN_LIBRARY.exists() and not is_help:  # the package's program has no window
         from tendril._command import run_module
 
         return run_module("tendril._window", words[1:])
