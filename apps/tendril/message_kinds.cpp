@@ -81,8 +81,8 @@ constexpr std::string_view kHead =
     R"(<!-- Made by: tendril explain --markdown > docs/reference/messages.md -->
 # Messages: errors, notices and exit codes
 
-`tendril explain CODE` prints one row of this page, offline; `tendril explain` lists all codes. It also explains
-[statuses](statuses.md), by number or name.
+`tendril explain CODE` prints one row of this page, offline; `tendril explain` lists all codes. It
+also explains [statuses](statuses.md), by number or name.
 
     tendril explain implausible-size
     tendril explain 8
