@@ -130,14 +130,16 @@ std::pair<std::size_t, int> sensor_range(const mjModel* m, int instance, int sen
   const std::string name = sensor_quantity(m, instance, sensor);
   std::size_t index = 0;
   std::string known;
+  std::vector<std::string_view> names;
   for (const Quantity& quantity : all_quantities(kind)) {
     const int width = width_of(quantity, robot);
     const auto is_this = [&](std::string_view now) { return now == quantity.name; };
     if (is_this(name) || !present_name(name, is_this).empty()) return {index, width};
     index += static_cast<std::size_t>(width);
     known += (known.empty() ? "" : ", ") + std::string(quantity.name);
+    names.emplace_back(quantity.name);
   }
-  throw ModelError("sensor " + name + ": must be one of " + known);
+  throw ModelError("sensor " + name + ": must be one of " + known + meant_text(name, names));
 }
 
 /// Tells whether a status says more of why the body does not do what is commanded.

@@ -1,8 +1,6 @@
 #include "tendril/renamed.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 namespace tendril {
@@ -37,19 +35,55 @@ constexpr Renamed kRenamed[] = {
     {"rest_speed", "speed_end"},  // a metric
 };
 
-/// The fewest letters to be inserted, removed or replaced to make one word of the other.
+/// The fewest letters to be inserted, removed, replaced or exchanged with the next one to make one
+/// word of the other (optimal string alignment).
 std::size_t count_changes(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> counts(other.size() + 1);  // of the first letters of `one`
-  std::iota(counts.begin(), counts.end(), std::size_t{0});
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    std::size_t diagonal = std::exchange(counts[0], i + 1);
-    for (std::size_t k = 0; k < other.size(); ++k) {
-      const std::size_t replaced = diagonal + (one[i] == other[k] ? 0 : 1);
-      diagonal = counts[k + 1];
-      counts[k + 1] = std::min({replaced, diagonal + 1, counts[k] + 1});
+  const std::size_t width = other.size() + 1;
+  std::vector<std::size_t> counts((one.size() + 1) * width);  // of the first i and k letters
+  const auto count = [&](std::size_t i, std::size_t k) -> std::size_t& {
+    return counts[i * width + k];
+  };
+  for (std::size_t k = 0; k < width; ++k) count(0, k) = k;
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    count(i, 0) = i;
+    for (std::size_t k = 1; k < width; ++k) {
+      const std::size_t replaced = count(i - 1, k - 1) + (one[i - 1] == other[k - 1] ? 0 : 1);
+      count(i, k) = std::min({replaced, count(i - 1, k) + 1, count(i, k - 1) + 1});
+      if (i > 1 && k > 1 && one[i - 1] == other[k - 2] && one[i - 2] == other[k - 1])
+        count(i, k) = std::min(count(i, k), count(i - 2, k - 2) + 1);
     }
   }
   return counts.back();
+}
+
+/// The first of the names that differs least, in at most a third of the letters and three.
+std::string_view least_changed(std::string_view misspelled,
+                               std::span<const std::string_view> names) {
+  constexpr std::size_t kMaxChanges = 3, kMaxNameSize = 100;
+  std::string_view nearest;
+  if (misspelled.size() > kMaxNameSize) return nearest;
+  std::size_t least = std::min(misspelled.size() / 3, kMaxChanges) + 1;
+  for (const std::string_view name : names) {
+    if (name.size() > kMaxNameSize) continue;
+    const std::size_t changes = count_changes(misspelled, name);
+    if (changes >= least) continue;
+    least = changes;
+    nearest = name;
+  }
+  return nearest;
+}
+
+/// The shortest of the names that continues the word, or that the word continues.
+std::string_view with_shared_prefix(std::string_view misspelled,
+                                    std::span<const std::string_view> names) {
+  constexpr std::size_t kMinPrefix = 3;
+  std::string_view nearest;
+  for (const std::string_view name : names) {
+    const bool is_shared = std::min(name.size(), misspelled.size()) >= kMinPrefix &&
+                           (name.starts_with(misspelled) || misspelled.starts_with(name));
+    if (is_shared && (nearest.empty() || name.size() < nearest.size())) nearest = name;
+  }
+  return nearest;
 }
 
 }  // namespace
@@ -61,15 +95,13 @@ std::string renamed_text(std::string_view before, std::string_view now) {
 }
 
 std::string meant_text(std::string_view misspelled, std::span<const std::string_view> names) {
-  std::string_view nearest;
-  std::size_t least = misspelled.size() / 3 + 1;
-  for (const std::string_view name : names) {
-    const std::size_t changes = count_changes(misspelled, name);
-    if (changes >= least) continue;
-    least = changes;
-    nearest = name;
-  }
-  return nearest.empty() ? "" : " (is " + std::string(nearest) + " meant?)";
+  std::string_view nearest = least_changed(misspelled, names);
+  if (nearest.empty()) nearest = with_shared_prefix(misspelled, names);
+  return nearest.empty() ? "" : " (did you mean " + std::string(nearest) + "?)";
+}
+
+std::string meant_text(std::string_view misspelled, std::span<const std::string> names) {
+  return meant_text(misspelled, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 }  // namespace tendril

@@ -28,9 +28,12 @@ template <class IsKnown>
 /// `max_ways: is called max_candidates now`.
 [[nodiscard]] std::string renamed_text(std::string_view before, std::string_view now);
 
-/// ` (is bend_limit meant?)`: of the names that differ from a misspelled one in at most a third of
-/// its letters the first that differs least; empty if there is none.
+/// ` (did you mean bend_limit?)` for a misspelled name. Names the one that differs in the fewest
+/// letters, at most a third of them and three; without such a name the shortest that shares a
+/// prefix, such as `damping_time` for `damping`. Empty if no name is near.
 [[nodiscard]] std::string meant_text(std::string_view misspelled,
                                      std::span<const std::string_view> names);
+[[nodiscard]] std::string meant_text(std::string_view misspelled,
+                                     std::span<const std::string> names);
 
 }  // namespace tendril

@@ -10,6 +10,7 @@
 
 #include "simulation/experiment/input_files.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril {
 namespace {
@@ -24,12 +25,30 @@ std::vector<std::string>& arguments() {
 /// Reports an unknown command; CLI11 would only report a missing one.
 void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
-  std::string names;
+  std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->check_name(argv[1])) return;
-    names += (names.empty() ? "" : ", ") + command->get_name();
+    names.push_back(command->get_name());
   }
-  throw ModelError(std::string(argv[1]) + ": unknown command: must be one of " + names);
+  throw ModelError(std::string(argv[1]) + ": unknown command" + meant_text(argv[1], names) +
+                   ": must be one of " + CLI::detail::join(names, ", "));
+}
+
+/// ` (did you mean --seed?)` for the first unknown option of the command that was given.
+std::string meant_option(const CLI::App& program) {
+  const CLI::App* command = &program;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::vector<std::string> names;
+  for (const CLI::App* app = command; app != nullptr; app = app->get_parent())
+    for (const CLI::Option* option : app->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back(name);
+  for (const std::string& word : program.remaining(true)) {
+    if (!word.starts_with("--")) continue;
+    const std::string meant = meant_text(word.substr(2, word.find('=') - 2), names);
+    const std::size_t name = meant.rfind(' ') + 1;  // without dashes
+    return meant.empty() ? meant : meant.substr(0, name) + "--" + meant.substr(name);
+  }
+  return {};
 }
 
 /// Refuses `--option=`: CLI11 would take the next argument as its value.
@@ -221,6 +240,8 @@ int CommandLine::run(int argc, char** argv) {
     app_->parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app_->exit(help_or_version);
+  } catch (const CLI::ExtrasError& error) {
+    throw ModelError(error.what() + meant_option(*app_));
   } catch (const CLI::ParseError& error) {
     throw ModelError(error.what());
   }

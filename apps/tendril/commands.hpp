@@ -23,6 +23,12 @@ void add_model_command(CommandLine& line);
 /// `tendril generate`: a random scene of a family (docs/results/families.md).
 void add_generate_command(CommandLine& line);
 
+/// `tendril new`: a folder with a robot, a scene and an experiment, from apps/templates.
+void add_new_command(CommandLine& line);
+
+/// `tendril explain`: what an error, a notice, a status or an exit code means.
+void add_explain_command(CommandLine& line);
+
 /// `tendril ik`: inverse kinematics of a table of targets (docs/guide/ik.md).
 void add_ik_command(CommandLine& line);
 

@@ -58,7 +58,7 @@ void print_model(const ModelArguments& arguments) {
   simulation::require_kind(arguments.file, "model",
                            {simulation::FileKind::Robot, simulation::FileKind::Tube});
   const simulation::ModelText model = simulation::model_file_mjcf(arguments.file);
-  for (const std::string& text : model.notices) notice(text);
+  for (const std::string& text : model.notices) print_notice(text);
   if (!arguments.out.empty()) {
     require_own_model(arguments.out);
     simulation::write_text_file(arguments.out, model.mjcf);

@@ -56,8 +56,8 @@ void draw(const PlanArguments& arguments, const std::string& json) {
 }
 
 /// Says on stderr that a plan was not found; the exit code shows it with --strict only.
-void notice(const PlanArguments& arguments, const std::string& text) {
-  tendril::notice(arguments.file + ": " + text);
+void notice(const PlanArguments& arguments, NoticeCode code, const std::string& text) {
+  tendril::notice(code, arguments.file + ": " + text);
 }
 
 /// Paths of a robot's tip among obstacles.
@@ -80,7 +80,7 @@ int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
   }
   const bool is_whole = solution.reached == static_cast<int>(solution.waypoints.size());
   if (!is_whole)
-    notice(arguments,
+    notice(arguments, "path-not-complete",
            fmt::format("{} of {} waypoints reached", solution.reached, solution.waypoints.size()));
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
@@ -113,7 +113,8 @@ int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
     }
   }
   if (solution.paths.empty())
-    notice(arguments, fmt::format("{}: 0 solutions", to_string(solution.status)));
+    notice(arguments, "contact-plan-not-found",
+           fmt::format("{}: 0 solutions", to_string(solution.status)));
   return arguments.strict && solution.paths.empty() ? kExitNoSolution : 0;
 }
 
@@ -134,7 +135,7 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const PlanArguments& arguments) {
     return simulation::plan_of_scene(run.scene, *run.data, arguments.scene,
                                      experiment.scene.string(), notices);
   });
-  for (const std::string& text : notices) tendril::notice(text);
+  for (const std::string& text : notices) print_notice(text);
   return plan;
 }
 

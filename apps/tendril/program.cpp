@@ -45,12 +45,14 @@ int run(int argc, char** argv) {
   tendril::add_view_command(line);
   tendril::add_render_command(line);
   tendril::add_model_command(line);
+  tendril::add_new_command(line);
   tendril::add_generate_command(line);
   tendril::add_ik_command(line);
   tendril::add_fk_command(line);
   tendril::add_plan_command(line);
   tendril::add_rollout_command(line);
   tendril::add_tables_command(line);
+  tendril::add_explain_command(line);
   tendril::add_doctor_command(line);
   return line.run(argc, argv);
 }

@@ -156,8 +156,8 @@ int exit_code_of(const simulation::RunResult& result) {
   return result.passes() ? 0 : kExitCheckFailed;
 }
 
-void notice(const RunArguments& arguments, const std::string& text) {
-  if (!arguments.quiet) tendril::notice(text);
+void print_notice(const RunArguments& arguments, const std::string& text) {
+  if (!arguments.quiet) tendril::print_notice(text);
 }
 
 /// The folder of a run's results. While it lives, no other run writes into the folder.
@@ -329,7 +329,9 @@ int run(const RunArguments& arguments) {
   options.on_loaded = [&](const mjModel& model) {
     simulation::require_camera(model, arguments.image.camera);
     if (folder.clear(arguments))
-      notice(arguments, fmt::format("{}: results of an earlier run are replaced", out.string()));
+      print_notice(arguments, notice_text("results-replaced",
+                                          fmt::format("{}: results of an earlier run are replaced",
+                                                      out.string())));
   };
   const InterruptRequest interrupt;
   options.stop = &interrupt.flag();
@@ -338,7 +340,7 @@ int run(const RunArguments& arguments) {
 
   const simulation::RunResult result =
       simulation::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
-        for (const std::string& text : notices) notice(arguments, text);
+        for (const std::string& text : notices) print_notice(arguments, text);
       });
   bar.finish();
 

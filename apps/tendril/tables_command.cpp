@@ -79,8 +79,8 @@ std::int64_t false_claims(const tables::RunResult& run) {
   return count;
 }
 
-void notice(const TablesArguments& arguments, const std::string& text) {
-  if (!arguments.quiet) tendril::notice(text);
+void notice(const TablesArguments& arguments, NoticeCode code, const std::string& text) {
+  if (!arguments.quiet) tendril::notice(code, text);
 }
 
 tables::RunResult run_with_bar(const TablesArguments& arguments) {
@@ -102,8 +102,9 @@ tables::RunResult run_with_bar(const TablesArguments& arguments) {
 int run(const TablesArguments& arguments) {
   const tables::RunResult run = run_with_bar(arguments);
   if (run.unreadable_lines > 0) {
-    notice(arguments, fmt::format("{}/results.jsonl: {} lines are not results and were ignored",
-                                  arguments.out, run.unreadable_lines));
+    notice(arguments, "lines-ignored",
+           fmt::format("{}/results.jsonl: {} lines are not results and were ignored", arguments.out,
+                       run.unreadable_lines));
   }
   if (run.interrupted) {
     complain(fmt::format(
@@ -121,7 +122,7 @@ int run(const TablesArguments& arguments) {
   print_data(text);
   if (arguments.plot) {
     if (const auto problem = run_module("tendril.report.tables", {out.string()}))
-      notice(arguments, "no plots: " + *problem);
+      notice(arguments, "no-plots", "no plots: " + *problem);
   }
   if (!arguments.quiet) {
     write_shown(stderr, fmt::format("{} results computed, {} taken from {}, in {:.1f} s\n",

@@ -27,7 +27,9 @@ void complain(std::string_view text) {
   write_shown(stderr, line + '\n');
 }
 
-void notice(std::string_view text) { complain(std::string("notice: ").append(text)); }
+void print_notice(std::string_view text) { complain(std::string("notice: ").append(text)); }
+
+void notice(NoticeCode code, std::string_view text) { print_notice(notice_text(code, text)); }
 
 void print_text(std::string_view text) {
   write_shown(stdout, text);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tendril/notice.hpp"
+
 namespace tendril {
 
 // All that the program prints goes through these functions: names and texts of files and
@@ -28,8 +30,10 @@ void print_colored(const char* color, const std::string& word);
 /// Prints `tendril: <text>` as one line on stderr.
 void complain(std::string_view text);
 
-/// Prints `tendril: notice: <text>` as one line on stderr.
-void notice(std::string_view text);
+/// Prints `tendril: notice: <text> [code]` as one line on stderr.
+void notice(NoticeCode code, std::string_view text);
+/// The same of a text that `notice_text` has made.
+void print_notice(std::string_view text);
 
 /// Prints text for people to stdout. Throws OutputError unless all of it is written: a full disk
 /// must not be reported as success.

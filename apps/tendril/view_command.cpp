@@ -54,7 +54,7 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
   const std::filesystem::path folder = experiment.scene.parent_path();
   auto run =
       std::make_unique<simulation::LiveRun>(std::move(experiment), changes, command_line_text());
-  for (const std::string& text : run->scene().notices) notice(text);
+  for (const std::string& text : run->scene().notices) print_notice(text);
   // Files that come with the package have names that are no paths.
   options.files = {file};
   for (const auto& [name, text] : run->scene().source_files)

@@ -11,6 +11,7 @@ from importlib import import_module
 from tendril import _engine
 from tendril._commands import packages
 from tendril._errors import ModelError, RecordingError
+from tendril._meant import meant
 from tendril._progress import waiting
 from tendril._terminal import visible_streams
 
@@ -22,6 +23,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
         if found := re.fullmatch(r"argument (?:\S+/)?(--?[\w-]+): expected one argument", message):
             message += f": a value that begins with - is given as {found[1]}=-..."
+        if found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
+            message += meant(found[1], self._option_string_actions)
         raise ModelError(message)
 
 

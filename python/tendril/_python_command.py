@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tendril import _engine
 from tendril._errors import ModelError
+from tendril._notices import notice
 from tendril._program import find_program, registered
 from tendril._terminal import visible
 
@@ -80,5 +81,6 @@ def main(words: list[str]) -> int:
     with contextlib.suppress(KeyboardInterrupt):
         code = int(program.tendril_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments), 1))
     if words[:2] == ["rollout", "replay"] and code == _DIFFERENT:
-        print(visible(f"tendril: notice: {', '.join(files_in(words))}: {NOT_REPEATED}"), file=sys.stderr)
+        line = notice("not-repeated", f"{', '.join(files_in(words))}: {NOT_REPEATED}")
+        print(visible(line), file=sys.stderr)
     return code

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from tendril import _binary_model
 from tendril import _recording_layout as layout
 from tendril._errors import ModelError, OutputError, RecordingError
+from tendril._meant import meant
 from tendril._superblock import is_open_for_writing
 
 if TYPE_CHECKING:
@@ -253,8 +254,9 @@ class RecordedRun:
             if sensor["name"] == name:
                 first, size = sensor["address"], sensor["dimension"]
                 return self.sensordata[:, first] if size == 1 else self.sensordata[:, first : first + size]
-        known = ", ".join(sensor["name"] for sensor in self.tables["sensors"] if sensor["name"])
-        raise ModelError(f"{self.file}: sensor: {name}: must be one of {known or '(there are none)'}")
+        known = [sensor["name"] for sensor in self.tables["sensors"] if sensor["name"]]
+        allowed = ", ".join(known) or "(there are none)"
+        raise ModelError(f"{self.file}: sensor: {name}: must be one of {allowed}{meant(name, known)}")
 
     def sensors_of(self, quantity: str) -> list[tuple[dict[str, Any], Floats]]:
         """Row of the table and values, (rows, dimension), of the sensors that show a quantity."""

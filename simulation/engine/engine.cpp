@@ -13,6 +13,8 @@
 #include "plugin/built_in_plugins.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/notice.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -149,7 +151,8 @@ void load_engine() {
     const int before = mjp_pluginCount();
     load_plugin(file);
     if (mjp_pluginCount() == before)
-      all.notices.push_back(fmt::format("--plugin: {}: registers no plugin", file.string()));
+      all.notices.push_back(notice_text(
+          "no-plugin", fmt::format("--plugin: {}: registers no plugin", file.string())));
   }
 }
 
@@ -176,6 +179,12 @@ std::string object_names(const mjModel& model, mjtObj type, int count) {
       names += (names.empty() ? "" : ", ") + name;
   }
   return names;
+}
+
+std::string meant_object(const mjModel& model, mjtObj type, mjtSize count, std::string_view name) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(object_name(model, type, i));
+  return meant_text(name, names);
 }
 
 DataPtr make_data(const mjModel& model) {

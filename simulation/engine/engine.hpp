@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tendril::simulation {
@@ -51,6 +52,11 @@ void load_engine();
 
 /// Returns the names of all objects of a type, joined by ", ".
 [[nodiscard]] std::string object_names(const mjModel& model, mjtObj type, int count);
+
+/// Returns ` (did you mean target?)` for a misspelled name of an object of a type; empty if none is
+/// near.
+[[nodiscard]] std::string meant_object(const mjModel& model, mjtObj type, mjtSize count,
+                                       std::string_view name);
 
 /// Tells whether a body is another one or below it.
 [[nodiscard]] bool is_below(const mjModel& model, int body, int root) noexcept;

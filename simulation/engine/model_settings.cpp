@@ -8,7 +8,9 @@
 
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/engine_log.hpp"
+#include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -71,8 +73,8 @@ void apply_option(const Setting& setting, mjOption& present) {
     std::copy_n(g.begin(), 3, present.gravity);
     return;
   }
-  const std::string word = setting_word(setting);
   if (name == "integrator") {
+    const std::string word = setting_word(setting);
     for (const Integrator& integrator : kIntegrators) {
       if (word != integrator.name) continue;
       present.integrator = integrator.value;
@@ -81,14 +83,32 @@ void apply_option(const Setting& setting, mjOption& present) {
     refuse(setting, "must be Euler, RK4, implicit, implicitfast or discrete");
   }
   if (name == "cone") {
+    const std::string word = setting_word(setting);
     if (word != "pyramidal" && word != "elliptic") refuse(setting, "must be pyramidal or elliptic");
     present.cone = word == "elliptic" ? mjCONE_ELLIPTIC : mjCONE_PYRAMIDAL;
     return;
   }
-  refuse(
-      setting,
-      "the option must be timestep, gravity, integrator, cone, iterations, ls_iterations, "
-      "noslip_iterations, ccd_iterations, tolerance, ls_tolerance, impratio, density or viscosity");
+  std::vector<std::string_view> names{"gravity", "integrator", "cone"};
+  for (const NumberOption& option : kNumberOptions) names.push_back(option.name);
+  for (const CountOption& option : kCountOptions) names.push_back(option.name);
+  refuse(setting,
+         fmt::format("the option must be one of: {}{}", joined(names), meant_text(name, names)));
+}
+
+/// The fields of bodies and geoms that a setting may name.
+constexpr std::string_view kBodyFields[] = {"offset", "mass"};
+constexpr std::string_view kGeomFields[] = {"friction"};
+
+[[noreturn]] void refuse_field(const Setting& setting, std::string_view field,
+                               std::span<const std::string_view> known) {
+  refuse(setting,
+         fmt::format("the field must be one of: {}{}", joined(known), meant_text(field, known)));
+}
+
+[[noreturn]] void refuse_prefix(const Setting& setting) {
+  const std::string first = setting.key.substr(0, setting.key.find('.')) + ".";
+  refuse(setting, fmt::format("unknown key{}, must begin with {}",
+                              meant_text(first, kSettingPrefixes), joined(kSettingPrefixes)));
 }
 
 /// Splits `body.<pattern>.<field>`.
@@ -116,7 +136,9 @@ void apply_body(const Setting& setting, mjModel& model) {
   const auto [pattern, field] = pattern_and_field(setting);
   const std::vector<int> bodies =
       matching(model, mjOBJ_BODY, static_cast<int>(model.nbody), pattern);
-  if (bodies.empty()) refuse(setting, "the scene has no such body");
+  if (bodies.empty())
+    refuse(setting,
+           "the scene has no such body" + meant_object(model, mjOBJ_BODY, model.nbody, pattern));
   if (field == "offset") {
     const auto shift = setting_numbers(setting, 3, 3, "must be three finite numbers in m");
     for (const int body : bodies) {
@@ -145,16 +167,18 @@ void apply_body(const Setting& setting, mjModel& model) {
       for (int k = 0; k < 3; ++k) model.body_inertia[3 * body + k] *= scale;
     }
   } else {
-    refuse(setting, "the field must be offset or mass");
+    refuse_field(setting, field, kBodyFields);
   }
 }
 
 void apply_geom(const Setting& setting, mjModel& model) {
   const auto [pattern, field] = pattern_and_field(setting);
-  if (field != "friction") refuse(setting, "the field must be friction");
+  if (field != "friction") refuse_field(setting, field, kGeomFields);
   const std::vector<int> geoms =
       matching(model, mjOBJ_GEOM, static_cast<int>(model.ngeom), pattern);
-  if (geoms.empty()) refuse(setting, "the scene has no such geom");
+  if (geoms.empty())
+    refuse(setting,
+           "the scene has no such geom" + meant_object(model, mjOBJ_GEOM, model.ngeom, pattern));
   constexpr const char* kAllowed = "must be one to three numbers >= 0: sliding, torsional, rolling";
   for (const int geom : geoms) {
     mjtNum* const present = model.geom_friction + 3 * geom;
@@ -182,11 +206,9 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
       const bool is_option =
           setting.origin == "--set" &&
           (setting.key == "duration" || setting.key == "seed" || setting.key == "controller");
-      refuse(setting,
-             is_option ? fmt::format("is no setting: must be given as --{} {}", setting.key,
-                                     setting.value.text())
-                       : "unknown key: must begin with robot., controller., option., body., geom., "
-                         "motion. or fault.");
+      if (!is_option) refuse_prefix(setting);
+      refuse(setting, fmt::format("is no setting: must be given as --{} {}", setting.key,
+                                  setting.value.text()));
     }
   }
   if (constants_changed) {

@@ -26,6 +26,10 @@ namespace tendril::simulation {
 /// docs/reference/experiment_file.md. An override of a robot file has the key without `robot.`.
 using Setting = Override;
 
+/// What the key of a setting begins with.
+inline constexpr std::string_view kSettingPrefixes[] = {"robot.", "controller.", "option.", "body.",
+                                                        "geom.",  "motion.",     "fault."};
+
 /// Splits `key=value`; the origin is `--set`. Throws ModelError when there is no `=` or nothing
 /// before or after it.
 [[nodiscard]] Setting parse_setting(std::string_view text);

@@ -14,6 +14,7 @@
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/random_draws.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -205,13 +206,9 @@ Check parse_check(const Fields& fields) {
   return check;
 }
 
-constexpr const char* kPrefixes[] = {"robot.", "controller.", "option.", "body.",
-                                     "geom.",  "motion.",     "fault."};
-
 bool is_setting_key(const std::string& name) {
-  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const char* p) {
-    return name.starts_with(p) && name.size() > std::string_view(p).size();
-  });
+  return std::any_of(std::begin(kSettingPrefixes), std::end(kSettingPrefixes),
+                     [&](std::string_view p) { return name.starts_with(p) && name != p; });
 }
 
 using KeyedNode = std::pair<std::string, const toml::node*>;
@@ -229,10 +226,10 @@ void collect_settings(const Fields& fields, const toml::table& table, const std:
     }
     const bool names_keys = inner != nullptr && inner->contains("keys");  // in [vary]
     if (!names_keys && !is_setting_key(name)) {
-      fields.refuse(
-          name, node,
-          "unknown key, must begin with robot., controller., option., body., geom., motion. "
-          "or fault.");
+      fields.refuse(name, node,
+                    fmt::format("unknown key{}, must begin with {}",
+                                meant_text(name.substr(0, name.find('.')) + ".", kSettingPrefixes),
+                                joined(kSettingPrefixes)));
     }
     all.emplace_back(name, &node);
   }

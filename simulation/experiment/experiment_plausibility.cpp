@@ -284,7 +284,8 @@ class PlausibilityWarnings {
     constexpr double kUsual = 100.0;
     const double usual = std::strtod(info.default_value, nullptr), most = largest(values);
     if (!(usual > 0.0) || most <= kUsual * usual || most <= any_.duration) return;
-    numbers_.say(fmt::format("{} = {} s, {:.3g} times the default: is the unit s, not ms?",
+    numbers_.say("implausible-size",
+                 fmt::format("{} = {} s, {:.3g} times the default: is the unit s, not ms?",
                              info.name, text_of(values), most / usual));
   }
 
@@ -305,6 +306,7 @@ class PlausibilityWarnings {
     const bool is_feet = std::abs(size / feet - 1.0) < kRounding;
     if (size <= kMaxGravity * kStandardGravity && !is_feet) return;
     numbers_.say(
+        "implausible-gravity",
         fmt::format("{} = {} m/s^2, {:.3g} times that of Earth: is the unit m/s^2, not {}?", key,
                     text_of({value, 3}), size / kStandardGravity,
                     is_feet         ? "ft/s^2"
@@ -327,6 +329,7 @@ class PlausibilityWarnings {
     if (last > kEventful * experiment.duration) return;
     numbers_.where = experiment.file.string();
     numbers_.say(
+        "implausible-size",
         fmt::format("duration = {:.6g} s: the last motion ends at {:.6g} s: is the unit s, not ms?",
                     experiment.duration, last));
   }
@@ -342,7 +345,8 @@ class PlausibilityWarnings {
     const auto first = std::find_if(angles.begin(), angles.end(),
                                     [](const Eigen::Vector3d& row) { return !row.isZero(0.0); });
     if (first == angles.end() || !look_like_radians({angles[0].data(), 3 * angles.size()})) return;
-    numbers_.say(fmt::format("angles_deg = {}, parts of pi: is the unit degrees, not rad?",
+    numbers_.say("implausible-angle",
+                 fmt::format("angles_deg = {}, parts of pi: is the unit degrees, not rad?",
                              text_of({first->data(), 3})));
   }
 

@@ -114,11 +114,13 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
   result_.notices = run.scene.notices;
   for (const Check& check : experiment.checks) {
     if (check.window.after < result_.duration) continue;
-    result_.notices.push_back(fmt::format("{}: the run ends at {} s, the window begins at {} s",
-                                          check.origin, result_.duration, check.window.after));
+    result_.notices.push_back(notice_text(
+        "check-window-empty", fmt::format("{}: the run ends at {} s, the window begins at {} s",
+                                          check.origin, result_.duration, check.window.after)));
   }
   for (const std::string& warning : take_engine_warnings())
-    result_.notices.push_back(fmt::format("initial state: {}", one_line(warning)));
+    result_.notices.push_back(
+        notice_text("engine-warning", fmt::format("initial state: {}", one_line(warning))));
   tell_since(0);
 
   for (const Check& check : experiment.checks) check_metrics_.push_back(add_check(metrics_, check));
@@ -164,13 +166,13 @@ void ExperimentRun::step() {
   if (watch_.sample(model_, data_, step_start)) {
     const std::size_t known = result_.notices.size();
     for (const std::string& warning : take_engine_warnings())
-      result_.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, one_line(warning)));
+      notice_at(step_start, "engine-warning", one_line(warning));
     for (const std::string& line : watch_.not_following(data_))
-      result_.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, line));
+      notice_at(step_start, "controller-not-followed", line);
     tell_since(known);
   }
   if (owned_.after_step(data_)) {
-    result_.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, owned_.overwritten()));
+    notice_at(step_start, "input-overwritten", owned_.overwritten());
     tell_since(result_.notices.size() - 1);
   }
   if (recorder_) recorder_->append(data_, step, step_time_us);
@@ -205,6 +207,10 @@ const RunResult& ExperimentRun::finish() {
   if (recorder_)
     recorder_->close(result_.reason.empty() ? to_string(result_.outcome) : result_.reason);
   return result_;
+}
+
+void ExperimentRun::notice_at(double time, NoticeCode code, const std::string& text) {
+  result_.notices.push_back(notice_text(code, fmt::format("t = {:.6g} s: {}", time, text)));
 }
 
 void ExperimentRun::tell_passing_robots() {

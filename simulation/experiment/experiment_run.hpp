@@ -19,6 +19,7 @@
 #include "simulation/experiment/run_result.hpp"
 #include "simulation/experiment/step_times.hpp"
 #include "simulation/scene/physical_faults.hpp"
+#include "tendril/notice.hpp"
 #include "tendril/recording/rollout_file.hpp"
 
 namespace tendril::simulation {
@@ -71,6 +72,7 @@ class ExperimentRun {
   void evaluate();
   void tell_passing_robots();
   void tell_since(std::size_t known);
+  void notice_at(double time, NoticeCode code, const std::string& text);
 
   const Experiment& experiment_;
   const PreparedRun& run_;

@@ -107,14 +107,15 @@ std::string text_of(std::span<const double> values) {
   return fmt::format("[{}{}]", text, values.size() > kShown ? ", ..." : "");
 }
 
-void ImplausibleNumbers::say(const std::string& what) {
-  lines.push_back(fmt::format("{}: {}", where, what));
+void ImplausibleNumbers::say(NoticeCode code, const std::string& what) {
+  lines.push_back(notice_text(code, fmt::format("{}: {}", where, what)));
 }
 
 void ImplausibleNumbers::begins(const char* object, const char* key, double start) {
   const Believed& row = believed(object, "begins");
   if (start < sizes.duration * row.most || start == 0.0) return;
-  say(fmt::format("{} = {:.6g} s: the run ends at {:.6g} s: is the unit s, not {}?", key, start,
+  say("implausible-size",
+      fmt::format("{} = {:.6g} s: the run ends at {:.6g} s: is the unit s, not {}?", key, start,
                   sizes.duration, row.instead));
 }
 
@@ -142,7 +143,8 @@ bool ImplausibleNumbers::flag(const Believed& row, std::string_view key,
   const std::string unit = row.unit[0] == '\0'
                                ? fmt::format("is it in {}?", row.instead)
                                : fmt::format("is the unit {}, not {}?", row.unit, row.instead);
-  say(fmt::format("{} = {}{}{}{}: {}", key, text_of(values), gap, row.unit, times, unit));
+  say("implausible-size",
+      fmt::format("{} = {}{}{}{}: {}", key, text_of(values), gap, row.unit, times, unit));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulation/scene/robot_scale.hpp"
+#include "tendril/notice.hpp"
 
 namespace tendril::simulation {
 
@@ -59,7 +60,7 @@ struct ImplausibleNumbers {
   Sizes sizes;        ///< with which its numbers are compared
   std::vector<std::string> lines;
 
-  void say(const std::string& what);
+  void say(NoticeCode code, const std::string& what);
   /// Adds a line for what begins when the run has ended.
   void begins(const char* object, const char* key, double start);
   /// Adds a line if the size of the values is above what is plausible; tells whether it is.

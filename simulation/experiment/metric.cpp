@@ -71,6 +71,17 @@ std::string names_of(bool (*chosen)(const SignalInfo&)) {
   return names;
 }
 
+/// ` (did you mean tip_error_max?)` for a name with an unknown statistic or the like.
+std::string meant_metric(const std::string& name) {
+  std::vector<std::string> names{"settle_time"};
+  for (const SignalInfo& signal : kSignals) names.emplace_back(signal.name);
+  const std::size_t last = name.find_last_of("_:");
+  for (const StatisticName& statistic : kStatistics) {
+    names.push_back(name.substr(0, last) + name.substr(last, 1) + std::string(statistic.name));
+  }
+  return meant_text(name, names);
+}
+
 }  // namespace
 
 std::span<const SignalInfo> signal_table() noexcept { return kSignals; }
@@ -145,10 +156,10 @@ Metric parse_metric(const std::string& name) {
   throw ModelError(fmt::format(
       "must be SIGNAL_(end|max|min|mean|rms) with SIGNAL a quantity reported by a controller of "
       "the scene (tip_error, status, ...) or one of {}; or ({}):NAME:(end|max|min|mean|rms), "
-      "settle_time, {}",
+      "settle_time, {}{}",
       names_of([](const SignalInfo& s) { return !is_named(s.of) && s.of != MetricOf::Run; }),
       names_of([](const SignalInfo& s) { return is_named(s.of); }),
-      names_of([](const SignalInfo& s) { return s.of == MetricOf::Run; })));
+      names_of([](const SignalInfo& s) { return s.of == MetricOf::Run; }), meant_metric(name)));
 }
 
 }  // namespace tendril::simulation

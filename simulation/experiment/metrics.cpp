@@ -16,6 +16,7 @@
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/quantities.hpp"
 #include "simulation/scene/switched_off.hpp"
+#include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
 
@@ -160,16 +161,23 @@ std::string Metrics::present_sensor(const std::string& name) const {
   return {};
 }
 
+std::string Metrics::not_reported(std::string_view signal) const {
+  std::vector<std::string_view> names, known;
+  for (const Reported& quantity : reported_) names.push_back(quantity.name);
+  known = names;
+  for (const SignalInfo& info : signal_table()) known.push_back(info.name);
+  return fmt::format("no controller of the scene reports '{}' with a sensor of that name{}{}{}",
+                     signal, meant_text(signal, known), names.empty() ? "" : ", but ",
+                     joined(names));
+}
+
 std::string Metrics::problem(const Metric& metric) const {
   const SignalInfo* const info = find_signal(metric.signal);
   if (info == nullptr) {
     if (reported(metric.signal) != nullptr) return {};
     if (const std::string now = present_metric(metric); !now.empty())
       return fmt::format("is called {} now", now);
-    std::string names;
-    for (const Reported& quantity : reported_) names += (names.empty() ? "" : ", ") + quantity.name;
-    return fmt::format("no controller of the scene reports '{}' with a sensor of that name{}{}",
-                       metric.signal, names.empty() ? "" : ", but ", names);
+    return not_reported(metric.signal);
   }
   const int geom = mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str());
   const bool of_geom = info->of == MetricOf::Geom || info->of == MetricOf::RoundGeom;
@@ -177,9 +185,12 @@ std::string Metrics::problem(const Metric& metric) const {
       mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str()) < 0) {
     if (const std::string now = present_sensor(metric.object); !now.empty())
       return renamed_text(metric.object, now);
-    return fmt::format("the scene has no sensor '{}'", metric.object);
+    return fmt::format("the scene has no sensor '{}'{}", metric.object,
+                       meant_object(model_, mjOBJ_SENSOR, model_.nsensor, metric.object));
   }
-  if (of_geom && geom < 0) return fmt::format("the scene has no geom '{}'", metric.object);
+  if (of_geom && geom < 0)
+    return fmt::format("the scene has no geom '{}'{}", metric.object,
+                       meant_object(model_, mjOBJ_GEOM, model_.ngeom, metric.object));
   if (info->of == MetricOf::RoundGeom && !has_round_axis(model_, geom))
     return fmt::format("the geom '{}' must be a capsule or cylinder", metric.object);
   if ((of_geom || info->of == MetricOf::Robots) && robots_.empty()) {

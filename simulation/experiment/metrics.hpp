@@ -46,6 +46,7 @@ class Metrics {
   /// none.
   [[nodiscard]] std::string present_metric(const Metric& metric) const;
   [[nodiscard]] std::string present_sensor(const std::string& name) const;
+  [[nodiscard]] std::string not_reported(std::string_view signal) const;
 
   /// The present value of a signal; `geom`: for a signal of a geom.
   using Read = double (*)(const Metrics& self, const mjModel&, const mjData&, int geom) noexcept;

@@ -8,8 +8,10 @@
 #include <limits>
 #include <numbers>
 
+#include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/smooth_step.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -106,10 +108,11 @@ bool Motion::apply(const Setting& setting) {
     if (n->kind != kind) return false;
     this->*n->member = setting_number(resolved(setting, {&(this->*n->member), 1}), n->range);
   } else {
-    std::string names = "center";
-    for (const MotionVector& r : kVectors) names += std::string(", ") + r.name;
-    for (const MotionNumber& r : kNumbers) names += std::string(", ") + r.name;
-    refuse(setting, "the field must be one of: " + names);
+    std::vector<std::string_view> names{"center"};
+    for (const MotionVector& r : kVectors) names.push_back(r.name);
+    for (const MotionNumber& r : kNumbers) names.push_back(r.name);
+    refuse(setting,
+           fmt::format("the field must be one of: {}{}", joined(names), meant_text(field, names)));
   }
   if (const auto why = problem()) refuse(setting, why->field + " " + why->reason);
   return true;

@@ -37,10 +37,12 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions,
         if (model.body_mocapid[i] >= 0)
           names += (names.empty() ? "" : ", ") + object_name(model, mjOBJ_BODY, i);
       }
-      refuse_body(
-          fmt::format("must be a mocap body of the scene{}; {}",
-                      body < 0 ? ", there is no such body" : ", this body lacks mocap=\"true\"",
-                      names.empty() ? "it has none" : "it has " + names));
+      refuse_body(fmt::format("must be a mocap body of the scene{}; {}",
+                              body < 0
+                                  ? ", there is no such body" +
+                                        meant_object(model, mjOBJ_BODY, model.nbody, motion.body)
+                                  : ", this body lacks mocap=\"true\"",
+                              names.empty() ? "it has none" : "it has " + names));
     }
     if (std::any_of(bound_.begin(), bound_.end(),
                     [&](const Bound& b) { return b.mocap == mocap; })) {
@@ -58,8 +60,10 @@ void MotionSet::bind_actuator(const mjModel& model, const Motion& motion,
   if (actuator < 0 || model.actuator_ctrlnum[actuator] != 1) {
     const std::string names =
         object_names(model, mjOBJ_ACTUATOR, static_cast<int>(model.nactuator));
-    refuse(motion, fmt::format("must be an actuator of the scene; {}",
-                               names.empty() ? "it has none" : "it has " + names));
+    refuse(motion,
+           fmt::format("must be an actuator of the scene{}; {}",
+                       meant_object(model, mjOBJ_ACTUATOR, model.nactuator, motion.actuator),
+                       names.empty() ? "it has none" : "it has " + names));
   }
   const std::vector<std::string> drivers = drivers_of(model, robots);
   if (const std::string& driver = drivers[static_cast<std::size_t>(actuator)]; !driver.empty()) {

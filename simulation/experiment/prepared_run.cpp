@@ -16,6 +16,7 @@
 #include "simulation/scene/start_checks.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/notice.hpp"
 #include "tendril/standard_arithmetic.hpp"
 
 namespace tendril::simulation {
@@ -107,7 +108,8 @@ void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& mo
   }
 
   for (const std::string& line : distant_targets(model, data, run.scene.robots))
-    run.scene.notices.push_back(fmt::format("{}: {}", experiment.scene.string(), line));
+    run.scene.notices.push_back(
+        notice_text("target-out-of-reach", fmt::format("{}: {}", experiment.scene.string(), line)));
   // A custom scene may be meant to start from one of its keyframes only.
   if (experiment.text.empty() && model.nkey > 0) return;
   for (const std::string& line : start_warnings(model, data))
@@ -140,7 +142,8 @@ RolloutAttributes recording_attributes(const Experiment& experiment, const Prepa
   attributes.merge(model_tables(model));
   for (const auto& [name, text] : run.scene.source_files) attributes["scene_files/" + name] = text;
   for (const std::string& warning : take_engine_warnings())
-    notices.push_back(fmt::format("{}: {}", experiment.scene.string(), one_line(warning)));
+    notices.push_back(notice_text(
+        "engine-warning", fmt::format("{}: {}", experiment.scene.string(), one_line(warning))));
   return attributes;
 }
 

@@ -10,7 +10,9 @@
 #include "simulation/families/scene_text.hpp"
 #include "simulation/files/manifest.hpp"
 #include "simulation/rollout/run.hpp"
+#include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace generate {
@@ -47,11 +49,11 @@ constexpr auto kFamilies = [] {
   return all;
 }();
 
-std::string family_names() {
-  std::string names;
-  for (const Family& family : kFamilies)
-    names += (names.empty() ? "" : ", ") + std::string(family.name);
-  return names;
+/// `must be one of clutter, coil, ... (did you mean clutter?)`
+std::string unknown_family(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) names.push_back(family.name);
+  return fmt::format("must be one of {}{}", joined(names), meant_text(name, names));
 }
 
 }  // namespace
@@ -68,7 +70,7 @@ std::vector<GeneratedFile> generate_scene(const std::string& family, std::uint64
       return generator.make(draws, difficulty);
     }
   }
-  throw ModelError(fmt::format("family: {}: must be one of {}", family, family_names()));
+  throw ModelError(fmt::format("family: {}: {}", family, unknown_family(family)));
 }
 
 std::filesystem::path write_scene(const std::string& family, std::uint64_t seed, double difficulty,
@@ -93,8 +95,8 @@ Experiment with_scene(Experiment experiment, std::uint64_t seed,
   if (experiment.family.empty()) return experiment;
   if (std::none_of(kFamilies.begin(), kFamilies.end(),
                    [&](const Family& family) { return experiment.family == family.name; })) {
-    throw ModelError(fmt::format("{}: family = {}: must be one of {}", experiment.file.string(),
-                                 experiment.family, family_names()));
+    throw ModelError(fmt::format("{}: family = {}: {}", experiment.file.string(), experiment.family,
+                                 unknown_family(experiment.family)));
   }
   Experiment generated =
       load_experiment(write_scene(experiment.family, seed, experiment.difficulty, folder));

@@ -12,6 +12,7 @@
 #include "plugin/scene_obstacles.hpp"
 #include "tendril/model/continuum/mjcf.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/notice.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -214,10 +215,11 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData&
     plan.shapes.push_back(shape_of(model, geom, X_BO));
   }
   if (obstacles.moving_count() > 0)
-    notices.push_back(
+    notices.push_back(notice_text(
+        "obstacles-move",
         fmt::format("{}: {} obstacles can move relative to the arm's base: the plan has them where "
                     "they are now",
-                    name, obstacles.moving_count()));
+                    name, obstacles.moving_count())));
   plan.robot = std::move(arm.description);
   return plan;
 }

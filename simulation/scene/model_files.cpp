@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string known_controllers() {
-  std::string names;
+std::vector<std::string_view> known_controllers() {
+  std::vector<std::string_view> names;
   for (int i = 0; i < mjp_pluginCount(); ++i) {
-    const std::string name = mjp_getPluginAtSlot(i)->name;
-    if (!reported_quantities(name).empty()) names += (names.empty() ? "" : ", ") + name;
+    const char* const name = mjp_getPluginAtSlot(i)->name;
+    if (!reported_quantities(name).empty()) names.emplace_back(name);
   }
   return names;
 }
@@ -36,11 +36,11 @@ void require_plugin(const ControllerConfig& controller) {
   if (const std::string_view now = present_name(controller.plugin, is_loaded); !now.empty())
     throw ModelError(fmt::format("{}: controller.plugin = {}", controller.origin,
                                  renamed_text(controller.plugin, now)));
-  throw ModelError(
-      fmt::format("{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so or "
-                  "--python FILE.py loads "
-                  "a library with others",
-                  controller.origin, controller.plugin, known_controllers()));
+  const std::vector<std::string_view> known = known_controllers();
+  throw ModelError(fmt::format(
+      "{}: controller.plugin = {}{}: must be a loaded plugin: {}; --plugin FILE.so or --python "
+      "FILE.py loads a library with others",
+      controller.origin, controller.plugin, meant_text(controller.plugin, known), joined(known)));
 }
 
 /// Checks that the controller's plugin is loaded and knows the settings. If the plugin replaces

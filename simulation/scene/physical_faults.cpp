@@ -6,8 +6,10 @@
 #include <limits>
 #include <string>
 
+#include "simulation/engine/engine.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/engine/setting.hpp"
+#include "tendril/model/continuum/links.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -19,20 +21,6 @@ namespace {
 
 bool is_in(const std::vector<int>& list, int number) {
   return list.empty() || std::find(list.begin(), list.end(), number) != list.end();
-}
-
-/// Section of a joint or tendon of an arm, such as `A_s2_l3_y` or `A_s2_x`: 2; 0: none.
-int section_of(std::string_view name) {
-  for (std::size_t at = name.rfind('s'); at != name.npos;
-       at = at > 0 ? name.rfind('s', at - 1) : name.npos) {
-    if (at > 0 && name[at - 1] != '_') continue;
-    int number = 0;
-    std::size_t i = at + 1;
-    for (; i < name.size() && name[i] >= '0' && name[i] <= '9' && number < 100000; ++i)
-      number = 10 * number + (name[i] - '0');
-    if (number > 0 && i < name.size() && name[i] == '_') return number;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -51,7 +39,8 @@ struct PhysicalFaults::Finder {
       if (is_of_robot(type, i) && matches(pattern, name(type, i))) entry.elements.push_back(i);
     }
     if (entry.elements.empty())
-      refuse(entry.fault, fmt::format("{0} = {1}: the scene has no such {0}", key, pattern));
+      refuse(entry.fault, fmt::format("{0} = {1}: the scene has no such {0}{2}", key, pattern,
+                                      meant_object(model, type, count, pattern)));
   }
 
   void operator()(const fault::ActuatorLoss& loss) const {
@@ -67,7 +56,7 @@ struct PhysicalFaults::Finder {
   }
   void operator()(const fault::Stiffness& stiffness) const {
     const auto is_meant = [&](mjtObj type, int id) {
-      const int section = is_of_robot(type, id) ? section_of(name(type, id)) : 0;
+      const int section = is_of_robot(type, id) ? names::section_of(name(type, id)) : 0;
       return section > 0 && is_in(stiffness.sections, section);
     };
     for (int i = 0; i < model.njnt; ++i)

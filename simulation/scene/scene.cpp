@@ -24,6 +24,7 @@
 #include "tendril/model/file_extension.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/notice.hpp"
 #include "tendril/standard_arithmetic.hpp"
 
 namespace tendril::simulation {
@@ -151,8 +152,8 @@ class SceneLoader {
     return model;
   }
 
-  void notice(const std::string& line) {
-    scene_.notices.push_back(fmt::format("{}: {}", name_, line));
+  void notice(NoticeCode code, const std::string& line) {
+    scene_.notices.push_back(notice_text(code, fmt::format("{}: {}", name_, line)));
   }
 
   void check() {
@@ -165,11 +166,14 @@ class SceneLoader {
     require_measured(scene_.robots, faults_);
     require_sensors(*scene_.model, scene_.robots, name_);
     const RobotBodies robots(*scene_.model);
-    for (const std::string& line : switched_off(*scene_.model, robots)) notice(line);
-    if (const auto contacts = missed_contacts(*scene_.model, robots)) notice(*contacts);
-    for (const std::string& line : implausible_angles(*scene_.spec)) notice(line);
+    for (const std::string& line : switched_off(*scene_.model, robots))
+      notice("switched-off", line);
+    if (const auto contacts = missed_contacts(*scene_.model, robots))
+      notice("contacts-off", *contacts);
+    for (const std::string& line : implausible_angles(*scene_.spec))
+      notice("implausible-angle", line);
     scene_.unlike_keyframes = unlike_keyframes(keyframes_, *scene_.model);
-    for (const auto& [name, line] : scene_.unlike_keyframes) notice(line);
+    for (const auto& [name, line] : scene_.unlike_keyframes) notice("keyframe-size", line);
   }
 
   void add_sources_of_controllers() {
@@ -183,7 +187,8 @@ class SceneLoader {
   void add_warnings() {
     for (const std::string& warning : take_engine_warnings()) {
       // Conflicts of options with an attached robot are reported by check_options.
-      if (warning.find("Attach conflict") == std::string::npos) notice(one_line(warning));
+      if (warning.find("Attach conflict") == std::string::npos)
+        notice("engine-warning", one_line(warning));
     }
   }
 
@@ -231,7 +236,9 @@ std::string flattened(const Scene& scene, const mjModel& model, std::vector<std:
     missing = write();
   }
   if (missing != 0) {
-    notices.push_back(fmt::format("the flattened model could not be written: {}", one_line(error)));
+    notices.push_back(
+        notice_text("model-not-flattened",
+                    fmt::format("the flattened model could not be written: {}", one_line(error))));
     return {};
   }
   xml.resize(xml.find('\0'));

@@ -8,6 +8,7 @@
 #include "simulation/engine/model_settings.hpp"
 #include "tendril/model/plausibility.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/notice.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -25,10 +26,11 @@ void check_needs(const mjOption& scene, const ModelFile& file, const std::string
   if (!robot) return;
   const EngineNeeds needs = engine_needs(*robot);
   const auto notice = [&](const std::string& what, const std::string& required) {
-    notices.push_back(
+    notices.push_back(notice_text(
+        "unsuitable-option",
         fmt::format("{}: option {}: {} needs {}; add <compiler conflict=\"merge\"/> to the scene, "
                     "or the option itself",
-                    scene_name, what, file.name, required));
+                    scene_name, what, file.name, required)));
   };
   if (scene.integrator != mjINT_IMPLICITFAST && scene.integrator != mjINT_DISCRETE) {
     notice(fmt::format("integrator = {}", integrator_name(scene.integrator)),
@@ -57,9 +59,10 @@ void check_needs(const mjOption& scene, const ModelFile& file, const std::string
           fmt::format("{:.6g} {:.6g} {:.6g}, its medium's current", x, y, z));
   }
   if (scene.timestep > kLongestTimestep) {
-    notices.push_back(
+    notices.push_back(notice_text(
+        "unsuitable-option",
         fmt::format("{}: option timestep = {:.6g} s: {} needs at most {} s, better 0.002 s",
-                    scene_name, scene.timestep, file.name, kLongestTimestep));
+                    scene_name, scene.timestep, file.name, kLongestTimestep)));
   }
 }
 
@@ -71,11 +74,13 @@ void check_damping(ModelFile& file, const std::string& scene_name,
   for (std::size_t i = 0; i < arm->physics.size(); ++i) {
     const double time = arm->physics[i].damping_time;
     if (time >= arm->numerical_damping_time) continue;
-    notices.push_back(fmt::format(
-        "{}: option timestep = {:.6g} s: {}: section {}: damping_time = {:.6g} s is {:.6g} s with "
-        "integrator discrete, which damps by a timestep: take a shorter one, or implicitfast",
-        scene_name, arm->numerical_damping_time, file.name, i + 1, time,
-        arm->numerical_damping_time));
+    const double lag = arm->numerical_damping_time;
+    notices.push_back(notice_text(
+        "damping-under-timestep",
+        fmt::format("{}: option timestep = {:.6g} s: {}: section {}: damping_time = {:.6g} s is "
+                    "{:.6g} s with integrator discrete, which damps by a timestep: take a shorter "
+                    "one, or implicitfast",
+                    scene_name, lag, file.name, i + 1, time, lag)));
   }
 }
 

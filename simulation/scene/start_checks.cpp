@@ -9,6 +9,7 @@
 #include "simulation/engine/engine.hpp"
 #include "simulation/scene/robot_bodies.hpp"
 #include "simulation/scene/switched_off.hpp"
+#include "tendril/notice.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -49,12 +50,13 @@ class StartWarnings {
   std::vector<std::string> passing_robots() {
     overlaps_without_contact();
     for (const auto& [pair, deepest] : deepest_)
-      lines_.push_back(fmt::format(
-          "robots {} and {} pass through each other: body '{}' is {:.3g} mm deep in {} at the end; "
-          "self_collision = true in both robot files lets them collide",
-          label_of(pair.first), label_of(-pair.second),
-          object_name(m_, mjOBJ_BODY, m_.geom_bodyid[deepest.geom]), 1e3 * deepest.depth,
-          name_of(m_, deepest.other)));
+      add("robots-pass-through",
+          fmt::format("robots {} and {} pass through each other: body '{}' is {:.3g} mm deep in {} "
+                      "at the end; "
+                      "self_collision = true in both robot files lets them collide",
+                      label_of(pair.first), label_of(-pair.second),
+                      object_name(m_, mjOBJ_BODY, m_.geom_bodyid[deepest.geom]),
+                      1e3 * deepest.depth, name_of(m_, deepest.other)));
     return std::move(lines_);
   }
 
@@ -101,12 +103,15 @@ class StartWarnings {
   void say(int base, const Deepest& deepest) {
     const int other = robots_.base_of_geom(deepest.other);
     const bool touches = can_touch(m_, deepest.geom, deepest.other);
-    lines_.push_back(fmt::format(
-        "robot {} starts inside {}: body '{}' is {:.3g} mm deep in {}{}", label_of(base),
-        other != 0 ? fmt::format("robot {}", label_of(other)) : "a geom of the scene",
-        object_name(m_, mjOBJ_BODY, m_.geom_bodyid[deepest.geom]), 1e3 * deepest.depth,
-        name_of(m_, deepest.other), touches ? "" : "; there is no collision between the two"));
+    add("start-inside",
+        fmt::format(
+            "robot {} starts inside {}: body '{}' is {:.3g} mm deep in {}{}", label_of(base),
+            other != 0 ? fmt::format("robot {}", label_of(other)) : "a geom of the scene",
+            object_name(m_, mjOBJ_BODY, m_.geom_bodyid[deepest.geom]), 1e3 * deepest.depth,
+            name_of(m_, deepest.other), touches ? "" : "; there is no collision between the two"));
   }
+
+  void add(NoticeCode code, const std::string& line) { lines_.push_back(notice_text(code, line)); }
 
   std::string label_of(int base) const { return object_name(m_, mjOBJ_BODY, base); }
 
@@ -124,10 +129,11 @@ class StartWarnings {
       const double q = d_.qpos[m_.jnt_qposadr[j]];
       if (!is_beyond(q, m_.jnt_range + 2 * j)) continue;
       const char* const unit = type == mjJNT_SLIDE ? "m" : "rad";
-      lines_.push_back(fmt::format(
-          "joint '{}' starts at {:.4g} {}, outside its range [{:.4g}, {:.4g}]: is the unit {}?",
-          object_name(m_, mjOBJ_JOINT, j), q, unit, m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1],
-          unit));
+      add("start-out-of-range",
+          fmt::format(
+              "joint '{}' starts at {:.4g} {}, outside its range [{:.4g}, {:.4g}]: is the unit {}?",
+              object_name(m_, mjOBJ_JOINT, j), q, unit, m_.jnt_range[2 * j],
+              m_.jnt_range[2 * j + 1], unit));
       return;
     }
   }
@@ -137,7 +143,7 @@ class StartWarnings {
       if (m_.actuator_ctrllimited[i] == 0 || m_.actuator_ctrlnum[i] != 1) continue;
       const double control = d_.ctrl[m_.actuator_ctrladr[i]];
       if (!is_beyond(control, m_.actuator_ctrlrange + 2 * i)) continue;
-      lines_.push_back(
+      add("start-out-of-range",
           fmt::format("the control of '{}' starts at {:.4g}, outside its range [{:.4g}, {:.4g}]",
                       object_name(m_, mjOBJ_ACTUATOR, i), control, m_.actuator_ctrlrange[2 * i],
                       m_.actuator_ctrlrange[2 * i + 1]));
@@ -153,7 +159,7 @@ class StartWarnings {
     if (!is_free || m_.neq > 0 || mju_norm3(m_.opt.gravity) == 0.0 ||
         (m_.opt.disableflags & mjDSBL_GRAVITY) != 0 || is_carried(root) || can_land(root))
       return;
-    lines_.push_back(
+    add("falling-base",
         fmt::format("robot {}: its base falls: body '{}' has a free joint, and no geom of the "
                     "scene is there to carry it",
                     label_of(robot.base), object_name(m_, mjOBJ_BODY, root)));

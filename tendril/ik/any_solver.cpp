@@ -10,6 +10,7 @@
 #include "tendril/ik/published/fabrikc_solver.hpp"
 #include "tendril/ik/published/jacobian_solver.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril {
 namespace {
@@ -95,10 +96,13 @@ AnySolver make_solver(const std::string& name, const ContinuumRobot& robot,
   for (const Entry& entry : kEntries) {
     if (name == entry.info.name) return entry.make(robot, options);
   }
-  std::string names;
-  for (const Entry& entry : kEntries)
-    names += (names.empty() ? "" : ", ") + std::string(entry.info.name);
-  throw ModelError("solver = \"" + name + "\", must be one of " + names);
+  std::vector<std::string_view> names;
+  std::string all;
+  for (const Entry& entry : kEntries) {
+    names.emplace_back(entry.info.name);
+    all += (all.empty() ? "" : ", ") + std::string(entry.info.name);
+  }
+  throw ModelError("solver = \"" + name + "\", must be one of " + all + meant_text(name, names));
 }
 
 }  // namespace tendril

@@ -10,6 +10,7 @@
 
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril {
 namespace {
@@ -23,8 +24,9 @@ constexpr Range kPart{0.0, 1.0};
 template <class Find>
 auto word(const Fields& fields, std::string_view key, std::string_view what,
           std::span<const std::string_view> names, const Find& find) {
-  const auto found = find(fields.required_text(key, what));
-  if (!found) fields.refuse(key, "must be one of " + joined(names));
+  const std::string name = fields.required_text(key, what);
+  const auto found = find(name);
+  if (!found) fields.refuse(key, "must be one of " + joined(names) + meant_text(name, names));
   return *found;
 }
 

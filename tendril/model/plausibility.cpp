@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "tendril/model/continuum/tendon_statics.hpp"
+#include "tendril/notice.hpp"
 
 namespace tendril {
 namespace {
@@ -97,12 +98,15 @@ class PlausibilityWarnings {
   std::vector<std::string> lines;
 
  private:
+  void say(NoticeCode code, const std::string& text) { lines.push_back(notice_text(code, text)); }
+
   /// Adds a line for a number whose size is above what is plausible; tells whether it is.
   bool flag(const std::string& name, const char* key, double value, const char* unit, double most,
             const char* instead) {
     if (std::abs(value) <= most) return false;
-    lines.push_back(fmt::format("{}: {} = {:.6g} {}, more than {:.3g} {}: is the unit {}, not {}?",
-                                name, key, value, unit, most, unit, unit, instead));
+    say("implausible-size",
+        fmt::format("{}: {} = {:.6g} {}, more than {:.3g} {}: is the unit {}, not {}?", name, key,
+                    value, unit, most, unit, unit, instead));
     return true;
   }
 
@@ -128,7 +132,7 @@ class PlausibilityWarnings {
   /// A body that is thicker than the whole robot is long.
   bool thickness(const std::string& name, double radius, double length) {
     if (radius <= length) return false;
-    lines.push_back(
+    say("thicker-than-long",
         fmt::format("{}: radius = {:.6g} m, {:.3g} times the robot's length of {:.3g} m: is the "
                     "unit m, not mm?",
                     name, radius, radius / length, length));
@@ -166,15 +170,16 @@ class PlausibilityWarnings {
     const double limit = limit_of(physics.bend);
     const double bend = limit * length / physics.bending_stiffness;
     if (bend < section.bend_angle_limit) {
-      lines.push_back(fmt::format(
-          "{}: can hold {:.3g} of its bend_limit of {:.3g} rad: bend_torque_limit = {:.3g} N m",
-          name, bend, section.bend_angle_limit, limit));
+      say("bend-limit-not-held",
+          fmt::format(
+              "{}: can hold {:.3g} of its bend_limit of {:.3g} rad: bend_torque_limit = {:.3g} N m",
+              name, bend, section.bend_angle_limit, limit));
     }
     if (moment > limit) {
-      lines.push_back(fmt::format(
-          "{}: cannot be held out level: its weight and that of the sections after it need {:.3g} "
-          "N m, bend_torque_limit = {:.3g} N m",
-          name, moment, limit));
+      say("weight-not-held",
+          fmt::format("{}: cannot be held out level: its weight and that of the sections after it "
+                      "need {:.3g} N m, bend_torque_limit = {:.3g} N m",
+                      name, moment, limit));
     }
   }
 
@@ -182,16 +187,17 @@ class PlausibilityWarnings {
   void material(const std::string& name, const SectionParameters& section,
                 const SectionPhysics& physics) {
     if (physics.density && !(*physics.density >= kLightest && *physics.density <= kHeaviest)) {
-      lines.push_back(fmt::format("{}: density = {:.6g} kg/m^3, {}: is the unit kg/m^3?", name,
-                                  *physics.density,
-                                  *physics.density < kLightest ? kLighter : kHeavier));
+      say("implausible-material",
+          fmt::format("{}: density = {:.6g} kg/m^3, {}: is the unit kg/m^3?", name,
+                      *physics.density, *physics.density < kLightest ? kLighter : kHeavier));
     }
     if (physics.youngs_modulus &&
         !(*physics.youngs_modulus >= kSoftestMaterial && *physics.youngs_modulus <= kStiffest)) {
-      lines.push_back(fmt::format(
-          "{}: youngs_modulus = {:.6g} Pa, {}: is the unit Pa?", name, *physics.youngs_modulus,
-          *physics.youngs_modulus < kSoftestMaterial ? "less than any gel that keeps its shape"
-                                                     : "more than diamond"));
+      say("implausible-material", fmt::format("{}: youngs_modulus = {:.6g} Pa, {}: is the unit Pa?",
+                                              name, *physics.youngs_modulus,
+                                              *physics.youngs_modulus < kSoftestMaterial
+                                                  ? "less than any gel that keeps its shape"
+                                                  : "more than diamond"));
     }
     const double radius = physics.radius.at(0.5);
     const double area = std::numbers::pi * radius * radius;
@@ -210,7 +216,7 @@ class PlausibilityWarnings {
         const double radius = robot.physics[static_cast<std::size_t>(i)].radius.largest();
         const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
         if (farthest <= radius) continue;
-        lines.push_back(
+        say("tendon-outside-body",
             fmt::format("tendon {}: distance = {:.3g} m from the backbone, outside section {}, "
                         "whose radius is {:.3g} m{}",
                         tendon.name, farthest, i + 1, radius,
@@ -220,7 +226,7 @@ class PlausibilityWarnings {
     }
     for (const Chamber& one : robot.chambers) chamber(one);
     if (const std::optional<int> section = section_without_drive(robot)) {
-      lines.push_back(
+      say("section-without-drive",
           fmt::format("section {}: has no servo, and its tendons or chambers cannot drive it in "
                       "every direction",
                       *section + 1));
@@ -235,7 +241,7 @@ class PlausibilityWarnings {
     double mass = 0.0;
     for (const SectionPhysics& physics : robot.physics) mass += physics.mass;
     if (payload->mass > kHeaviestLoad * mass)
-      lines.push_back(
+      say("payload-heavy",
           fmt::format("tip: payload = {:.4g} kg, {:.3g} times the arm's mass ({:.3g} kg): is the "
                       "unit kg, not g?",
                       payload->mass, payload->mass / mass, mass));
@@ -247,19 +253,20 @@ class PlausibilityWarnings {
     flag(name, "time_constant", chamber.time_constant, "s", kLongestLag, "ms");
     const double pressure = chamber.max_pressure;
     if (pressure >= kBreath && pressure <= kHydraulics) return;
-    lines.push_back(fmt::format(
-        "chamber {}: max_pressure = {:.6g} Pa, {}, makes {:.3g} N: is the unit Pa?", chamber.name,
-        pressure, pressure < kBreath ? "less than a breath" : "more than hydraulics",
-        pressure * std::abs(chamber.tension_per_pressure())));
+    say("implausible-pressure",
+        fmt::format("chamber {}: max_pressure = {:.6g} Pa, {}, makes {:.3g} N: is the unit Pa?",
+                    chamber.name, pressure,
+                    pressure < kBreath ? "less than a breath" : "more than hydraulics",
+                    pressure * std::abs(chamber.tension_per_pressure())));
   }
 
   bool density(const std::string& name, const char* mass_key, double mass, double length,
                double area, const char* length_key, const char* across = "the radius") {
     const double value = mass / (length * area);
     if (value >= kLightest && value <= kHeaviest) return false;
-    lines.push_back(
-        fmt::format("{}: {} = {:.6g} kg, {} = {:.6g} m and {} make {:.3g} "
-                    "kg/m^3, {}: are the units kg and m?",
+    say("implausible-material",
+        fmt::format("{}: {} = {:.6g} kg, {} = {:.6g} m and {} make {:.3g} kg/m^3, {}: are the "
+                    "units kg and m?",
                     name, mass_key, mass, length_key, length, across, value,
                     value < kLightest ? kLighter : kHeavier));
     return true;
@@ -269,11 +276,12 @@ class PlausibilityWarnings {
     const double value =
         4.0 * physics.bending_stiffness / (std::numbers::pi * std::pow(physics.radius.at(0.5), 4));
     if (value >= kSoftest && value <= kStiffest) return;
-    lines.push_back(fmt::format(
-        "{}: bending_stiffness = {:.6g} N m^2 and the radius make a Young's modulus of {:.3g} Pa, "
-        "{}: is the unit N m^2?",
-        name, physics.bending_stiffness, value,
-        value < kSoftest ? "less than any gel" : "more than diamond"));
+    say("implausible-material",
+        fmt::format("{}: bending_stiffness = {:.6g} N m^2 and the radius make a Young's modulus of "
+                    "{:.3g} Pa, "
+                    "{}: is the unit N m^2?",
+                    name, physics.bending_stiffness, value,
+                    value < kSoftest ? "less than any gel" : "more than diamond"));
   }
 
   double gravity_;

@@ -25,6 +25,10 @@ std::string tendons_at(const std::string& angles) {
   return text;
 }
 
+std::string tendon(const std::string& name) {
+  return "[[tendon]]\nname = \"" + name + "\"\nangle = 0\ndistance = 0.01\n";
+}
+
 std::string refusal(const std::string& toml) {
   try {
     static_cast<void>(parse_as<ContinuumDescription>(toml, "arm.toml"));
@@ -35,6 +39,11 @@ std::string refusal(const std::string& toml) {
 }
 
 }  // namespace
+
+TEST_CASE("robot file: tendons may have the names that people choose", "[robot_file]") {
+  for (const char* const name : {"s1t1", "s1", "s1_left", "s2_1", "seg1_x", "T1", "s1_tension"})
+    CHECK(refusal(kSection + tendon(name)) == "accepted");
+}
 
 TEST_CASE("robot file: angles of tendons may be rounded, and must surround the backbone",
           "[robot_file]") {
@@ -67,7 +76,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"unknown key", section("stiffness = 1"), "arm.toml:4: section 1: unknown key 'stiffness'"},
       {"unknown top key", "sectons = 1\n" + kSection, "arm.toml:1: unknown key 'sectons'"},
       {"a misspelled key", section("bending_limit = 1"),
-       "arm.toml:4: section 1: unknown key 'bending_limit' (is bend_limit meant?), must be one of"},
+       "arm.toml:4: section 1: unknown key 'bending_limit' (did you mean bend_limit?), must "
+       "be one of"},
       {"a key of the file in a section", section("compliance = \"link\""),
        "arm.toml:4: section 1: compliance = 'link': is a key of the file, not of this table: must "
        "stand above the tables"},
@@ -262,10 +272,13 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:1: section 1: has no bend servo and cannot be bent in every direction: a "
        "controller needs at least three tendons or chambers around the backbone that end in it; "
        "none ends here, and bend_servo = true would give it a servo"},
-      {"a tendon with a name of sections",
-       kSection + "[[tendon]]\nname = \"s1t1\"\nangle = 0\ndistance = 0.01\n",
-       "arm.toml:5: tendon 1: name = 's1t1': begins like the names of section 1: must not begin "
-       "with s and a digit"},
+      {"a tendon with a name of sections", kSection + tendon("s1_x"),
+       "arm.toml:5: tendon 1: name = 's1_x': is a name of section 1's own elements: must not end "
+       "like s1_x, "},
+      {"a tendon that ends like a link", kSection + tendon("left_s2_l3"),
+       "tendon 1: name = 'left_s2_l3': is a name of section 2's own elements"},
+      {"a tendon with the name of a friction", kSection + tendon("a") + tendon("a_friction_1"),
+       "tendon 2: name = 'a_friction_1': must not be that of the friction of a tendon"},
       {"servo key along with tendons",
        section("bend_gain = 1") + "[[tendon]]\nangle = 0\ndistance = 0.01\n",
        "arm.toml:4: section 1: bend_gain = 1: the section is bent by its tendons"},

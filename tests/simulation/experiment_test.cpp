@@ -176,7 +176,7 @@ TEST_CASE("experiment: errors name file, line, field, value and what is allowed"
   };
   const auto c = GENERATE(values<Case>({
       {"scene = \"a.xml\"\nduratoin = 3",
-       "folder/try.toml:2: unknown key 'duratoin' (is duration meant?), must be one of: name,"},
+       "folder/try.toml:2: unknown key 'duratoin' (did you mean duration?), must be one of: name,"},
       {"scene = 3", "folder/try.toml:1: scene = 3: must be a string, not empty"},
       {"duration = 3", "scene: is missing, must be a scene"},
       {"scene = \"a.xml\"\nduration = -1", "folder/try.toml:2: duration = -1: must be in (0, 1e6]"},

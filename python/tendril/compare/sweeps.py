@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tendril._errors import ModelError
+from tendril._notices import notice
 from tendril._toml import toml
 from tendril.compare.names import names_of
 from tendril.report import page
@@ -183,7 +184,7 @@ def compare_sweeps(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
     summary = {**pair.summary, "origins": origins, "unpaired": unpaired}
     note = ""
     for words in _doubts(pair, unpaired):
-        print(f"tendril: notice: {words}", file=sys.stderr)
+        print(notice("sweep-difference", words), file=sys.stderr)
         note += f'<p class="worse">{page.escape(words)}</p>'
     if changed := pair.changed_files():
         print(f"files that differ: {', '.join(changed)}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from tendril._command import make_parser
 from tendril._errors import ModelError
 from tendril._files import refuse_inputs
+from tendril._meant import meant
 from tendril.export.lerobot import write_lerobot
 from tendril.export.mcap import is_own_mcap, write_mcap
 from tendril.export.minari import write_minari
@@ -60,7 +61,7 @@ def sources(source: Path) -> list[tuple[str, Path]]:
 def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
     """Exports, and returns for people what was written. Throws ModelError, RecordingError, OSError."""
     if kind not in FORMATS:
-        raise ModelError(f"--to: {kind}: must be one of {', '.join(FORMATS)}")
+        raise ModelError(f"--to: {kind}: must be one of {', '.join(FORMATS)}{meant(kind, FORMATS)}")
     form = FORMATS[kind]
     files = sources(source)
     refuse_inputs(out, source)

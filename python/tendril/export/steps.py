@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
+from tendril._meant import meant
 from tendril.recording import Recording
 
 Array = npt.NDArray[Any]
@@ -88,8 +89,8 @@ def _part(recording: Recording, name: str) -> Array:
     try:
         values = recording.sensor(name)
     except ModelError:
-        known = ", ".join([*PARTS, *(sensor["name"] for sensor in recording.tables["sensors"] if sensor["name"])])
-        raise ModelError(f"--observation: {name}: must be one of {known}") from None
+        known = [*PARTS, *(sensor["name"] for sensor in recording.tables["sensors"] if sensor["name"])]
+        raise ModelError(f"--observation: {name}: must be one of {', '.join(known)}{meant(name, known)}") from None
     return np.asarray(values.reshape(len(values), -1))
 
 
@@ -149,17 +150,11 @@ def _rewards(recording: Recording, reward: str | None) -> Array:
     except ModelError:
         values = np.empty((0, 0))
     if values.ndim != 1:
-        known = ", ".join(
-            [
-                "wall_force",
-                *(
-                    sensor["name"]
-                    for sensor in recording.tables["sensors"]
-                    if sensor["name"] and sensor["dimension"] == 1
-                ),
-            ]
+        sensors = recording.tables["sensors"]
+        known = ["wall_force", *(s["name"] for s in sensors if s["name"] and s["dimension"] == 1)]
+        raise ModelError(
+            f"--reward: {reward}: must be one of {', '.join(known)}, or with a leading minus{meant(reward, known)}"
         )
-        raise ModelError(f"--reward: {reward}: must be one of {known}, or with a leading minus")
     return np.asarray(sign * values)
 
 

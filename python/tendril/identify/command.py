@@ -16,7 +16,8 @@ import numpy as np
 from tendril._command import Parser, make_parser
 from tendril._errors import ModelError
 from tendril._files import refuse_inputs, write_atomically
-from tendril.identify.data import check_units, joined, nearest, read_data, read_markers, refuse
+from tendril._notices import notice
+from tendril.identify.data import check_units, joined, meant_or_all, read_data, read_markers, refuse
 from tendril.identify.fit import ALIGNMENTS, BETWEEN, Fit, Identification, MotionFit, held_out_rows, identify, points_of
 from tendril.identify.frames import no_fit
 from tendril.identify.results import draw, summary, text
@@ -41,7 +42,7 @@ def _bounds(texts: Sequence[str], parameters: Sequence[str]) -> dict[str, tuple[
         if not equals or len(numbers) != 2:
             raise refuse("--bounds", f"{given}: must be PARAMETER=LOW,HIGH")
         if name not in parameters:
-            raise refuse("--bounds", f"{name}: is not among --parameters: {nearest(name, parameters)}")
+            raise refuse("--bounds", f"{name}: is not among --parameters: {meant_or_all(name, parameters)}")
         bounds[name] = (_number("--bounds", numbers[0]), _number("--bounds", numbers[1]))
     return bounds
 
@@ -212,8 +213,8 @@ def main(words: Sequence[str]) -> int:
         write_atomically(options.output, fitted)
     if options.json is not None:
         write_atomically(options.json, json.dumps(summary(result), indent=1) + "\n")
-    if (notice := no_fit(result.fit.data, result.after[0], result.fit.length)) is not None:
-        print(f"tendril: notice: {notice}", file=sys.stderr)
+    if (doubt := no_fit(result.fit.data, result.after[0], result.fit.length)) is not None:
+        print(notice("fit-far-off", doubt), file=sys.stderr)
     if not options.quiet:
         print(text(result))
     return 0

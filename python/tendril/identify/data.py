@@ -4,7 +4,6 @@ measured."""
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import math
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
+from tendril._meant import nearest
 from tendril._reading import read_text
 
 Array = npt.NDArray[np.float64]
@@ -31,12 +31,10 @@ def refuse(file: object, what: str) -> ModelError:
     return ModelError("".join(c if c.isprintable() else " " for c in f"{file}: {what}"))
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Returns the end of a message: the known name that is most like it, and all of them if there are few."""
-    found = difflib.get_close_matches(name, known, 1, 0.5)
-    if found:
-        return f"did you mean {found[0]}?"
-    return f"must be one of {', '.join(known)}"
+def meant_or_all(name: str, known: Sequence[str]) -> str:
+    """Returns the end of a message: the known name that is most like it, else all of them."""
+    found = nearest(name, known)
+    return f"did you mean {found}?" if found else f"must be one of {', '.join(known)}"
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ class _Table:
         expected = [*actuators, "t", *ROWS_NAMED, *(column for columns in self.vectors.values() for column in columns)]
         for name in self.names:
             if name not in expected:
-                raise refuse(f"{self.file}:1", f"column {name}: unknown: {nearest(name, expected)}")
+                raise refuse(f"{self.file}:1", f"column {name}: unknown: {meant_or_all(name, expected)}")
         for name in actuators:
             if name not in self.names:
                 raise refuse(
@@ -245,7 +243,7 @@ def _markers_of(
     for name in sorted(points | {point for _, point in loaded}):
         if name not in given and name not in sites:
             stem = name if name in points else next(stem for (_, point), stem in loaded.items() if point == name)
-            raise refuse(f"{file}:1", f"column {stem}_x: no such point: {nearest(name, [*given, *sites])}")
+            raise refuse(f"{file}:1", f"column {stem}_x: no such point: {meant_or_all(name, [*given, *sites])}")
         markers[name] = given.get(name, Marker(name))
     if not points:
         raise refuse(f"{file}:1", "has no measured point: must have columns such as tip_x, tip_y, tip_z")

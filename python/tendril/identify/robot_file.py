@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tendril._program import OWN_LIBRARY, find_library
 from tendril._reading import parse_toml, read_text
 from tendril._toml import toml
-from tendril.identify.data import nearest, refuse
+from tendril.identify.data import meant_or_all, refuse
 
 Array = npt.NDArray[np.float64]
 UNIDENTIFIABLE = {
@@ -99,7 +99,7 @@ class RobotFile:
             raise refuse(
                 "--parameters",
                 f"{name}: unknown: must be like section.*.bending_stiffness or section.2.radius; "
-                + nearest(table, tables),
+                + meant_or_all(table, tables),
             )
         found = self.tables[table]
         numbers = list(range(len(found))) if isinstance(found, list) else []
@@ -118,7 +118,7 @@ class RobotFile:
                 raise refuse(
                     self.file,
                     f"{where}: {rest[0]}: is not in the file, which must state where the search starts; "
-                    + nearest(rest[0], known),
+                    + meant_or_all(rest[0], known),
                 )
             places += self._places(name, where, [*keys, rest[0]], owner[rest[0]], rest[1:])
         return places

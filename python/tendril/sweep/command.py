@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, Parser, make_parser
 from tendril._errors import ModelError
+from tendril._notices import notice
 from tendril._program import find_program
 from tendril._progress import Line
 from tendril._python_command import NOT_REPEATED
@@ -250,22 +251,27 @@ def _warn_of_seeds(plans: Sequence[SweepPlan]) -> None:
     for plan in plans:
         if len(plan.seeds) > 1 and not read_toml(Path(plan.experiment)).keys() & {"vary", "family"}:
             print(
-                f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says "
-                "nothing about others",
+                notice(
+                    "same-for-all-seeds",
+                    f"{plan.experiment}: vary: is missing: all seeds give the same run, which says nothing about "
+                    "others",
+                ),
                 file=sys.stderr,
             )
         for key in overruled(plan):
             print(
-                f"tendril: notice: {plan.experiment}: vary: {key}: is in sweep.grid, whose values are taken: it is not "
-                "drawn",
+                notice(
+                    "vary-and-grid",
+                    f"{plan.experiment}: vary: {key}: is in sweep.grid, whose values are taken: it is not drawn",
+                ),
                 file=sys.stderr,
             )
 
 
 def _tell_result(result: SweepResult, folder: Path, run: Options, options: argparse.Namespace) -> int:
     """Writes and prints what was found. Returns the exit code."""
-    for notice in result.notices:
-        print(f"tendril: notice: {notice}", file=sys.stderr)
+    for line in result.notices:
+        print(notice("recording-left", line), file=sys.stderr)
     if result.interrupted:
         print(
             f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command resumes",
@@ -312,7 +318,7 @@ def _tell_differing(result: SweepResult) -> bool:
     for line in result.differing:
         print(f"tendril: {line}", file=sys.stderr)
     if result.differing:
-        print(f"tendril: notice: {NOT_REPEATED}", file=sys.stderr)
+        print(notice("not-repeated", NOT_REPEATED), file=sys.stderr)
     return bool(result.differing)
 
 

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tendril._meant import meant
 from tendril.sweep import journal
 from tendril.sweep.driver import Driver, Interrupt, Options, Rejected
 from tendril.sweep.folder import keep, locked, open_folder, remove_parts, write_inputs
@@ -45,7 +46,7 @@ def _check_metrics(plan: SweepPlan, record: journal.Record) -> None:
         if comparison.metric not in known:
             raise Rejected(
                 f"{plan.experiment}: sweep: compare: metric = {comparison.metric}: must be one of "
-                f"{', '.join(sorted(known))}"
+                f"{', '.join(sorted(known))}{meant(comparison.metric, known)}"
             )
 
 

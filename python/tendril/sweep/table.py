@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tendril._errors import ModelError
+from tendril._meant import meant
 from tendril._reading import is_number, parse_json, parse_toml, read_toml
 from tendril._toml import toml
 from tendril.sweep.inputs import find_files
@@ -42,7 +43,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def _check_key(where: str, key: str) -> None:
     if not key.startswith(PREFIXES) or key in PREFIXES:
-        raise ModelError(f"{where}: {key}: unknown key, must begin with {', '.join(PREFIXES[:-1])} or {PREFIXES[-1]}")
+        first = key.split(".")[0] + "."
+        raise ModelError(f"{where}: {key}: unknown key{meant(first, PREFIXES)}, must begin with {', '.join(PREFIXES)}")
 
 
 class SweepTable:
@@ -55,7 +57,7 @@ class SweepTable:
         self.data: dict[str, Any] = data
         for key in data:
             if known and key not in known:
-                raise ModelError(f"{where}: {key}: unknown key, must be one of {', '.join(known)}")
+                raise ModelError(f"{where}: {key}: unknown key{meant(key, known)}, must be one of {', '.join(known)}")
 
     def refuse(self, key: str, allowed: str) -> ModelError:
         return ModelError(f"{self.where}: {key} = {toml(self.data[key])}: {allowed}")

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <regex>
 
 #include "tendril/model/continuum/description.hpp"
 #include "tendril/model_error.hpp"
@@ -20,6 +21,13 @@ std::string hinge(int section, int link, char axis) {
 }
 std::string twist(int section, int link) { return fmt::format("s{}_l{}_twist", section, link); }
 std::string slide(int section, int link) { return fmt::format("s{}_l{}_z", section, link); }
+int section_of(std::string_view name) {
+  static const std::regex pattern(
+      "(?:^|_)s([0-9]{1,5})_(?:x|y|z|end|l[0-9]+(?:_(?:x|y|z|twist))?)$");
+  std::match_results<std::string_view::const_iterator> found;
+  if (!std::regex_search(name.begin(), name.end(), found, pattern)) return 0;
+  return std::stoi(found[1].str());
+}
 }  // namespace names
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tendril/kinematics/section.hpp"
@@ -19,6 +20,9 @@ namespace names {
 [[nodiscard]] std::string twist(int section, int link);
 /// Joint "s1_l1_z" of an extensible section.
 [[nodiscard]] std::string slide(int section, int link);
+/// Section of an element with one of these names, or that of a section's bend, length or end such
+/// as "s2_x" or "s2_end", after any prefix; 0 for other names.
+[[nodiscard]] int section_of(std::string_view name);
 }  // namespace names
 
 /// Division of one section into links; computed from the sub-section weights.

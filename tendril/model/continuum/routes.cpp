@@ -1,5 +1,7 @@
 #include "tendril/model/continuum/routes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +20,7 @@ constexpr double kAcross = 1e-6;
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Names that elements of the model have; feed and spin, those of parts, and s1 ...
+/// Names of the model's own tendons and actuators, except those of sections.
 std::vector<std::string_view> own_names() {
   std::vector<std::string_view> own{names::kFeed, names::kSpin};
   for (const ArmPartKind* const kind : kArmPartKinds)
@@ -28,13 +30,19 @@ std::vector<std::string_view> own_names() {
 
 void require_free_name(const Fields& fields, const std::string& name) {
   const std::vector<std::string_view> own = own_names();
-  const bool is_section = name.size() > 1 && name[0] == 's' && is_digit(name[1]);
-  if (!is_section && std::find(own.begin(), own.end(), name) == own.end()) return;
-  fields.refuse("name", is_section
-                            ? "begins like the names of section " +
-                                  name.substr(1, name.find_first_not_of("0123456789", 1) - 1) +
-                                  ": must not begin with s and a digit; \"t" + name + "\" is free"
-                            : "is a name of the model's own: must not be " + joined(own));
+  if (std::find(own.begin(), own.end(), name) != own.end())
+    fields.refuse("name", "is a name of the model's own: must not be " + joined(own));
+  if (const int section = names::section_of(name); section > 0)
+    fields.refuse("name",
+                  fmt::format("is a name of section {0}'s own elements: must not end like s{0}_x, "
+                              "s{0}_y, s{0}_z, s{0}_end, s{0}_l1 or s{0}_l1_x",
+                              section));
+}
+
+/// Tells whether a name is that of the friction of the tendon `other`.
+bool is_friction_of(std::string_view name, const std::string& other) {
+  const std::string begin = other + "_friction_";
+  return name.starts_with(begin) && name.find_first_not_of("0123456789", begin.size()) == name.npos;
 }
 
 /// About the backbone; two numbers, where it begins and at its end, of one that `may_turn`.
@@ -83,7 +91,11 @@ std::string read_route_name(const Fields& fields, const std::string& fallback,
     fields.refuse("name", "must be letters, digits and _, a letter first");
   }
   require_free_name(fields, name);
-  const auto has_name = [&](const auto& other) { return other.name == name; };
+  const auto has_name = [&](const auto& other) {
+    if (is_friction_of(name, other.name) || is_friction_of(other.name, name))
+      fields.refuse("name", "must not be that of the friction of a tendon");
+    return other.name == name;
+  };
   if (std::any_of(robot.tendons.begin(), robot.tendons.end(), has_name) ||
       std::any_of(robot.chambers.begin(), robot.chambers.end(), has_name))
     fields.refuse("name", "must not be that of another tendon or chamber");

@@ -1,0 +1,151 @@
+#include "apps/tendril/message_kinds.hpp"
+
+#include <iterator>
+
+#include "controllers/interface/controller.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr ErrorKind kErrorKinds[] = {
+    {{"renamed", "A key, setting, metric or controller has another name now.",
+      "Write the name that the line gives."},
+     {"is called"}},
+    {{"unknown-command", "The program has no such command.", "Run `tendril --help`."},
+     {"unknown command"}},
+    {{"unknown-option", "The command has no such option.", "Run the command with `--help`."},
+     {"not expected", "unrecognized arguments"}},
+    {{"unknown-key", "A file or setting has a key that is not known in that place.",
+      "Correct the spelling, or move the key to the table that has it. The line lists the known "
+      "keys."},
+     {"unknown key", "the option must be", "the field must be"}},
+    {{"key-in-wrong-table", "A key of the whole file was written below the header of a table.",
+      "Move the key above the first table."},
+     {"must stand above the tables"}},
+    {{"missing-key", "A file lacks a required key.", "Add the key that the line names."},
+     {"is missing"}},
+    {{"missing-file", "A file does not exist or cannot be read.",
+      "Correct the path. Paths in a file are relative to that file."},
+     {"No such file", "no such file", "must be a readable file"}},
+    {{"syntax", "A file is not valid TOML or XML.", "Correct the line and column that are named."},
+     {"Error while parsing", "must be in quotes", "mismatched element"}},
+    {{"wrong-kind-of-file", "The command cannot use a file of this kind.",
+      "Give the kind of file that the line names; the command's `--help` lists them."},
+     {"must be a robot", "must be an experiment", "must be a continuum robot",
+      "is not a recording"}},
+    {{"no-such-element",
+      "A setting, fault, motion or metric names an element that the scene lacks.",
+      "Correct the name. Names of robots' elements begin with the prefix of `<attach>`."},
+     {"no such", "the scene has no", "must be a mocap body"}},
+    {{"unknown-controller", "No loaded library has this controller.",
+      "Correct `plugin`, or load its library with `--plugin` or `--python`."},
+     {"must be a loaded plugin"}},
+    {{"unknown-metric", "A check names a metric that does not exist or that nothing reports.",
+      "Take a metric of docs/reference/experiment_file.md."},
+     {"must be SIGNAL", "no controller of the scene reports"}},
+    {{"checks-switched-off",
+      "A check would hold whatever happens, because what it measures is switched off.",
+      "Remove the flag that the line names, or the check."},
+     {"switched off", "can never fail", "can touch", "cannot touch"}},
+    {{"robot-not-drivable", "A controller cannot drive the robot as its file describes it.",
+      "Add what the line names: servos, tendons, chambers or limits."},
+     {"a controller needs"}},
+    {{"output-exists", "An output would replace a file that Tendril has not written.",
+      "Name another output, or remove the file."},
+     {"exists", "has not written it", "an input of this command"}},
+    {{"not-loaded", "MuJoCo or a plugin could not be loaded in the required version.",
+      "Run `tendril doctor`."},
+     {"libmujoco", "libtendril"}},
+    {{"wrong-type", "A value has another type than the key takes.",
+      "Write a number, a list, a text in quotes, or true or false, as the line says."},
+     {"must be a number", "must be a string", "must be true or false", "must be a list"}},
+    {{"out-of-range", "A value is not allowed.",
+      "Take a value in the range that the line gives. Units are SI: m, rad, s, N, kg, Pa."},
+     {"must be"}},
+};
+
+constexpr MessageKind kStatusKinds[] = {
+    {"working", "The task goes as planned.", "Nothing."},
+    {"finished", "The task is done, and its result is held.", "Nothing."},
+    {"not-reached",
+     "The inverse kinematics found no pose that reaches the target. The nearest pose is commanded.",
+     "Move the target into the workspace, or relax bend limits, obstacles and margins. `tendril "
+     "ik` "
+     "tests a target alone."},
+    {"jammed", "The feed is stopped because the tip error or the feed force is at its limit.",
+     "Widen the passage, smooth the path, or raise the controller's limits of force and error."},
+    {"invalid-target", "The target is not finite. The last command is held.",
+     "Find the program or motion that writes NaN or infinity into the target."},
+    {"fault", "The controller failed and gives no more commands.",
+     "Read the notice that came with it. A controller in Python names its file and line."},
+    {"target-behind", "The path cannot continue, because the target lies behind the head.",
+     "Move the target ahead of the head, or lead it around."},
+    {"path-too-tight", "The path would bend more than the body can.",
+     "Give wider curves, or a robot with larger limits."},
+    {"not-following", "The body does not follow its commands.",
+     "Look at `following_error` and the servos at their limits. Raise limits of force, slow the "
+     "motion, or remove what blocks the body."},
+    {"servo-lost", "A servo cannot be driven. The others continue.",
+     "Look for a disabled actuator group, an actuator with a fault, or one without gain."},
+    {"no-progress", "The task makes no progress, or its result is lost.",
+     "Lengthen `stall_timeout` of the controller, or remove what holds the robot."},
+};
+static_assert(std::size(kStatusKinds) == kStatusCount);
+
+constexpr MessageKind kExitKinds[] = {
+    {"exit-0", "Done. All checks hold.", "Nothing."},
+    {"exit-1",
+     "A check failed, or a robot ended with a fault, jammed or without reaching its target. "
+     "Of `rollout replay`: a step differs.",
+     "Read the table of checks and the lines below it."},
+    {"exit-2", "Bad input or wrong usage.", "Correct what the line names."},
+    {"exit-3", "The simulation diverged.",
+     "Shorten `option.timestep`, or look for stiff contacts and light bodies near the time that is "
+     "printed."},
+    {"exit-4", "A file, image, video or report could not be read or written.",
+     "Check space and permissions, and run `tendril doctor`."},
+    {"exit-5", "Runs of a sweep ended without a result.",
+     "Run `tendril sweep status`, then the same command with `--retry-failed`."},
+    {"exit-130", "Interrupted by Ctrl-C or a signal.", "Finished results are kept: run it again."},
+};
+
+constexpr std::string_view kHead =
+    R"(<!-- Made by: tendril explain --markdown > docs/reference/messages.md -->
+# Messages: errors, notices, statuses and exit codes
+
+`tendril explain CODE` prints one row of this page, offline; `tendril explain` lists all codes.
+
+    tendril explain implausible-size
+    tendril explain 8
+    tendril explain exit-3
+)";
+
+constexpr std::string_view kTexts[][2] = {
+    {"Notices",
+     "A notice is one line on stderr that ends with its code in brackets. It does not stop the "
+     "program. `--quiet` hides notices; `summary.json` and `report.html` keep those of a run."},
+    {"Errors",
+     "An error is one line on stderr, `file:line: object: key = value: what is allowed`. Errors "
+     "carry no code: give `tendril explain` the whole line in quotes, and it finds the kind by its "
+     "words."},
+    {"Statuses",
+     "A controller reports its status in every step. A run passes only with status 0 or 1 at the "
+     "end, unless a check expects another one."},
+    {"Exit codes", "Every command ends with one of these codes."},
+};
+
+}  // namespace
+
+std::span<const ErrorKind> error_kinds() noexcept { return kErrorKinds; }
+std::span<const MessageKind> status_kinds() noexcept { return kStatusKinds; }
+std::span<const MessageKind> exit_kinds() noexcept { return kExitKinds; }
+
+std::string_view message_page_head() noexcept { return kHead; }
+
+std::string_view message_page_text(std::string_view heading) noexcept {
+  for (const auto& [title, text] : kTexts)
+    if (title == heading) return text;
+  return {};
+}
+
+}  // namespace tendril
