@@ -33,10 +33,10 @@ LONG = 'scene = "scene.xml"\nduration = 1\n[[check]]\nmetric = "tip_error_end"\n
 MISTAKES = [
     robot(
         "R0",
-        "tendon named as the engine's names of sections begin",
+        "tendon named as a section's own actuator",
         2,
-        (r"arm\.toml:\d+", "name", "s1t1", "begin|start|sections? (names|are)|s and a"),
-        ARM + tendons(2, THIRDS).replace("[[tendon]]\n", '[[tendon]]\nname = "s1t1"\n', 1) + CONTROLLER,
+        (r"arm\.toml:\d+", "name", "s1_x", "section 1's own elements"),
+        ARM + tendons(2, THIRDS).replace("[[tendon]]\n", '[[tendon]]\nname = "s1_x"\n', 1) + CONTROLLER,
     ),
     robot(
         "R1",

@@ -76,8 +76,9 @@ std::string meant_metric(const std::string& name) {
   std::vector<std::string> names{"settle_time"};
   for (const SignalInfo& signal : kSignals) names.emplace_back(signal.name);
   const std::size_t last = name.find_last_of("_:");
-  for (const StatisticName& statistic : kStatistics) {
-    names.push_back(name.substr(0, last) + name.substr(last, 1) + std::string(statistic.name));
+  if (last != name.npos) {
+    for (const StatisticName& statistic : kStatistics)
+      names.push_back(name.substr(0, last + 1) + std::string(statistic.name));
   }
   return meant_text(name, names);
 }

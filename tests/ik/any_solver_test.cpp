@@ -55,10 +55,11 @@ TEST_CASE("any solver: the default is first, recommended solvers come before pub
 }
 
 TEST_CASE("any solver: another name is refused with the list of names", "[ik]") {
-  for (const char* name : {"simplex", "", "Fabrikx", "fabrikx "}) {
-    std::string expected = "solver = \"" + std::string(name) + "\", must be one of ";
+  for (const std::string name : {"simplex", "", "Fabrikx", "fabrikx "}) {
+    std::string expected = "solver = \"" + name + "\", must be one of ";
     for (const SolverInfo& info : solver_infos())
       expected += (&info == &solver_infos().front() ? "" : ", ") + std::string(info.name);
+    if (name.find("abrikx") != name.npos) expected += " (did you mean fabrikx?)";
     CHECK_THROWS_AS(make_solver(name, plain_robot()), ModelError);
     CHECK_THROWS_WITH(make_solver(name, plain_robot()), expected);
   }

@@ -81,7 +81,8 @@ TEST_CASE("plausibility: what a section can hold is reported where it is less th
   const auto lines = plausibility_warnings(section + "4.05");
   REQUIRE(lines.size() == 1);
   CHECK(lines[0] ==
-        "section 2: can hold 0.81 of its bend_limit of 1.2 rad: bend_torque_limit = 4.05 N m");
+        "section 2: can hold 0.81 of its bend_limit of 1.2 rad: bend_torque_limit = 4.05 N m "
+        "[bend-limit-not-held]");
 }
 
 TEST_CASE("plausibility: an arm too heavy for its servos is reported, unless nothing is heavy",

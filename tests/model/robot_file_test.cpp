@@ -276,9 +276,9 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:5: tendon 1: name = 's1_x': is a name of section 1's own elements: must not end "
        "like s1_x, "},
       {"a tendon that ends like a link", kSection + tendon("left_s2_l3"),
-       "tendon 1: name = 'left_s2_l3': is a name of section 2's own elements"},
+       "arm.toml:5: tendon 1: name = 'left_s2_l3': is a name of section 2's own elements"},
       {"a tendon with the name of a friction", kSection + tendon("a") + tendon("a_friction_1"),
-       "tendon 2: name = 'a_friction_1': must not be that of the friction of a tendon"},
+       "arm.toml:9: tendon 2: name = 'a_friction_1': must not be that of the friction of a tendon"},
       {"servo key along with tendons",
        section("bend_gain = 1") + "[[tendon]]\nangle = 0\ndistance = 0.01\n",
        "arm.toml:4: section 1: bend_gain = 1: the section is bent by its tendons"},

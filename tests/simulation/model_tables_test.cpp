@@ -42,9 +42,9 @@ TEST_CASE("model tables: names and places of every element, and what belongs to 
   const RolloutAttributes tables = model_tables(*scene.model);
 
   CHECK(table(tables, "sensors") == Json::parse(R"([
-    {"name": "where", "address": 0, "dimension": 3, "quantity": "", "unit": ""},
+    {"name": "where", "address": 0, "dimension": 3, "quantity": "", "unit": "m"},
     {"name": "A_tip_error", "address": 3, "dimension": 1, "quantity": "tip_error", "unit": "m"},
-    {"name": "nottip_error", "address": 4, "dimension": 1, "quantity": "", "unit": ""}])"));
+    {"name": "nottip_error", "address": 4, "dimension": 1, "quantity": "", "unit": "m"}])"));
   CHECK(table(tables, "joints") == Json::parse(R"([
     {"name": "fall", "type": "free", "qpos_address": 0, "dof_address": 0},
     {"name": "swing", "type": "hinge", "qpos_address": 7, "dof_address": 6},

@@ -174,7 +174,7 @@ TEST_CASE("scene: settings that fit nothing are refused", "[scene]") {
       {"body.post.offset", "[0, 0]", "must be three finite numbers"},
       {"body.pst.offset", "[0, 0, 0]", "no such body"},
       {"body.sphere.offset", "[0, 0, 0]", "must be static or mocap"},
-      {"body.post.color", "1", "must be offset or mass"},
+      {"body.post.color", "1", "must be one of: offset, mass"},
       {"body.post", "1", "must be body.<name>.<field>"},
       {"geom.post.friction", "-1", ">= 0"},
       {"geom.pst.friction", "1", "no such geom"},

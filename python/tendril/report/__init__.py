@@ -1,5 +1,6 @@
 """Reports: `page` and `plots` for all pages; of a run (`python -m tendril.report`), of a plan, of published tables."""
 
-from tendril.report.figure import STYLE
+from pathlib import Path
 
-__all__ = ["STYLE"]
+#: The look of what Matplotlib draws.
+STYLE = Path(__file__).with_name("tendril.mplstyle")

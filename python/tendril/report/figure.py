@@ -15,6 +15,7 @@ from tendril._errors import ModelError, OutputError
 from tendril._files import atomic_file, refuse_inputs
 from tendril._recorded import RecordedRun
 from tendril._terminal import visible
+from tendril.report import STYLE
 from tendril.report.labels import actuator_rows, components, unit_of
 from tendril.report.page import axis_unit
 from tendril.report.plots import COLORS, DASHES, Values, thinned
@@ -22,8 +23,6 @@ from tendril.report.plots import COLORS, DASHES, Values, thinned
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The look of what Matplotlib draws.
-STYLE = Path(__file__).with_name("tendril.mplstyle")
 INSTALL = 'pip install "tendril-mujoco[report]"'
 MOST_LINES = 60
 ENDINGS = (".png", ".svg", ".pdf")
