@@ -22,21 +22,10 @@ struct ExplainArguments {
   bool markdown = false;
 };
 
-<<<<<<< HEAD
 /// `not_following`, `not following` and `not-following` are one code.
 std::string with_dashes(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '_' || c == ' '; }, '-');
-=======
-/// Tells whether `text` is the number of a status, or its words, such as "target not reached".
-bool is_status(std::size_t number, std::string_view text) {
-  return text == std::to_string(number) || text == to_string(static_cast<ControllerStatus>(number));
-}
-
-/// `not_following` and `not-following` are one code.
-std::string with_dashes(std::string text) {
-  std::replace(text.begin(), text.end(), '_', '-');
->>>>>>> h-explain
   return text;
 }
 
@@ -55,7 +44,6 @@ const MessageKind* error_in(std::string_view line) {
   return nullptr;
 }
 
-<<<<<<< HEAD
 /// A code and what it means.
 struct Row {
   std::string code;
@@ -90,38 +78,11 @@ std::vector<Group> groups() {
 void print_row(const std::string& title, const Row& row) {
   say("{} ({})\n  {}\n  {}\n", row.code, title, row.meaning,
       row.what_to_do.empty() ? "Nothing needs to be done." : row.what_to_do);
-=======
-std::vector<MessageKind> errors() {
-  std::vector<MessageKind> all;
-  for (const ErrorKind& kind : error_kinds()) all.push_back(kind.message);
-  return all;
-}
-
-struct Group {
-  const char* title;
-  std::vector<MessageKind> kinds;
-  bool is_numbered;  ///< a kind has its position as a second name
-};
-
-std::vector<Group> groups() {
-  const auto all = [](std::span<const MessageKind> kinds) {
-    return std::vector<MessageKind>(kinds.begin(), kinds.end());
-  };
-  return {{"Notices", all(kNoticeKinds), false},
-          {"Errors", errors(), false},
-          {"Statuses", all(status_kinds()), true},
-          {"Exit codes", all(exit_kinds()), false}};
-}
-
-void print_kind(const std::string& title, const MessageKind& kind) {
-  say("{} ({})\n  {}\n  {}\n", kind.code, title, kind.meaning, kind.what_to_do);
->>>>>>> h-explain
 }
 
 /// Prints the explanation of a code, a status or a whole printed line.
 void explain(const std::string& text) {
   const std::string code = with_dashes(code_in(text));
-<<<<<<< HEAD
   const std::vector<Group> all = groups();
   std::vector<std::string_view> known;
   for (const Group& group : all)
@@ -132,18 +93,6 @@ void explain(const std::string& text) {
       return print_row(group.is_of_statuses ? fmt::format("status {}", i) : group.title, row);
     }
   if (const MessageKind* const error = error_in(text)) return print_row("Errors", row_of(*error));
-=======
-  std::vector<std::string_view> known;
-  const std::vector<Group> all = groups();
-  for (const Group& group : all)
-    for (std::size_t i = 0; i < group.kinds.size(); ++i) {
-      known.push_back(group.kinds[i].code);
-      if (group.kinds[i].code != code && !(group.is_numbered && is_status(i, text))) continue;
-      return print_kind(group.is_numbered ? fmt::format("status {}", i) : group.title,
-                        group.kinds[i]);
-    }
-  if (const MessageKind* const error = error_in(text)) return print_kind("Errors", *error);
->>>>>>> h-explain
   throw ModelError(
       fmt::format("{}: unknown code{}; tendril explain lists all", text, meant_text(code, known)));
 }
@@ -151,16 +100,9 @@ void explain(const std::string& text) {
 void print_list() {
   for (const Group& group : groups()) {
     say("{}:\n", group.title);
-<<<<<<< HEAD
     for (std::size_t i = 0; i < group.rows.size(); ++i) {
       const std::string number = group.is_of_statuses ? fmt::format("{:>2} ", i) : "";
       say("  {}{:<26}{}\n", number, group.rows[i].code, group.rows[i].meaning);
-=======
-    for (std::size_t i = 0; i < group.kinds.size(); ++i) {
-      const MessageKind& kind = group.kinds[i];
-      const std::string number = group.is_numbered ? fmt::format("{:>2} ", i) : "";
-      say("  {}{:<26}{}\n", number, kind.code, kind.meaning);
->>>>>>> h-explain
     }
   }
 }
@@ -168,23 +110,11 @@ void print_list() {
 void print_page() {
   say("{}", message_page_head());
   for (const Group& group : groups()) {
-<<<<<<< HEAD
     if (group.is_of_statuses) continue;
     say("\n## {}\n\n{}\n\n", group.title, message_page_text(group.title));
     say("| code | meaning | what to do |\n|---|---|---|\n");
     for (const Row& row : group.rows)
       say("| `{}` | {} | {} |\n", row.code, row.meaning, row.what_to_do);
-=======
-    say("\n## {}\n\n{}\n\n", group.title, message_page_text(group.title));
-    const char* const number = group.is_numbered ? "number | " : "";
-    say("| {}code | meaning | what to do |\n|{}---|---|---|\n", number,
-        group.is_numbered ? "---|" : "");
-    for (std::size_t i = 0; i < group.kinds.size(); ++i) {
-      const MessageKind& kind = group.kinds[i];
-      say("| {}`{}` | {} | {} |\n", group.is_numbered ? fmt::format("{} | ", i) : "", kind.code,
-          kind.meaning, kind.what_to_do);
-    }
->>>>>>> h-explain
   }
 }
 

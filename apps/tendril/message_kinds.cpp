@@ -1,12 +1,5 @@
 #include "apps/tendril/message_kinds.hpp"
 
-<<<<<<< HEAD
-=======
-#include <iterator>
-
-#include "controllers/interface/controller.hpp"
-
->>>>>>> h-explain
 namespace tendril {
 namespace {
 
@@ -67,37 +60,6 @@ constexpr ErrorKind kErrorKinds[] = {
      {"must be"}},
 };
 
-<<<<<<< HEAD
-=======
-constexpr MessageKind kStatusKinds[] = {
-    {"working", "The task goes as planned.", "Nothing."},
-    {"finished", "The task is done, and its result is held.", "Nothing."},
-    {"not-reached",
-     "The inverse kinematics found no pose that reaches the target. The nearest pose is commanded.",
-     "Move the target into the workspace, or relax bend limits, obstacles and margins. `tendril "
-     "ik` "
-     "tests a target alone."},
-    {"jammed", "The feed is stopped because the tip error or the feed force is at its limit.",
-     "Widen the passage, smooth the path, or raise the controller's limits of force and error."},
-    {"invalid-target", "The target is not finite. The last command is held.",
-     "Find the program or motion that writes NaN or infinity into the target."},
-    {"fault", "The controller failed and gives no more commands.",
-     "Read the notice that came with it. A controller in Python names its file and line."},
-    {"target-behind", "The path cannot continue, because the target lies behind the head.",
-     "Move the target ahead of the head, or lead it around."},
-    {"path-too-tight", "The path would bend more than the body can.",
-     "Give wider curves, or a robot with larger limits."},
-    {"not-following", "The body does not follow its commands.",
-     "Look at `following_error` and the servos at their limits. Raise limits of force, slow the "
-     "motion, or remove what blocks the body."},
-    {"servo-lost", "A servo cannot be driven. The others continue.",
-     "Look for a disabled actuator group, an actuator with a fault, or one without gain."},
-    {"no-progress", "The task makes no progress, or its result is lost.",
-     "Lengthen `stall_timeout` of the controller, or remove what holds the robot."},
-};
-static_assert(std::size(kStatusKinds) == kStatusCount);
-
->>>>>>> h-explain
 constexpr MessageKind kExitKinds[] = {
     {"exit-0", "Done. All checks hold.", "Nothing."},
     {"exit-1",
@@ -117,16 +79,10 @@ constexpr MessageKind kExitKinds[] = {
 
 constexpr std::string_view kHead =
     R"(<!-- Made by: tendril explain --markdown > docs/reference/messages.md -->
-<<<<<<< HEAD
 # Messages: errors, notices and exit codes
 
 `tendril explain CODE` prints one row of this page, offline; `tendril explain` lists all codes. It
 also explains [statuses](statuses.md), by number or name.
-=======
-# Messages: errors, notices, statuses and exit codes
-
-`tendril explain CODE` prints one row of this page, offline; `tendril explain` lists all codes.
->>>>>>> h-explain
 
     tendril explain implausible-size
     tendril explain 8
@@ -141,22 +97,12 @@ constexpr std::string_view kTexts[][2] = {
      "An error is one line on stderr, `file:line: object: key = value: what is allowed`. Errors "
      "carry no code: give `tendril explain` the whole line in quotes, and it finds the kind by its "
      "words."},
-<<<<<<< HEAD
-=======
-    {"Statuses",
-     "A controller reports its status in every step. A run passes only with status 0 or 1 at the "
-     "end, unless a check expects another one."},
->>>>>>> h-explain
     {"Exit codes", "Every command ends with one of these codes."},
 };
 
 }  // namespace
 
 std::span<const ErrorKind> error_kinds() noexcept { return kErrorKinds; }
-<<<<<<< HEAD
-=======
-std::span<const MessageKind> status_kinds() noexcept { return kStatusKinds; }
->>>>>>> h-explain
 std::span<const MessageKind> exit_kinds() noexcept { return kExitKinds; }
 
 std::string_view message_page_head() noexcept { return kHead; }

@@ -16,11 +16,6 @@ struct ErrorKind {
 
 /// In the order in which printed lines are compared with them.
 [[nodiscard]] std::span<const ErrorKind> error_kinds() noexcept;
-<<<<<<< HEAD
-=======
-/// In the order of ControllerStatus.
-[[nodiscard]] std::span<const MessageKind> status_kinds() noexcept;
->>>>>>> h-explain
 [[nodiscard]] std::span<const MessageKind> exit_kinds() noexcept;
 
 /// The beginning of docs/reference/messages.md, and the text below one of its headings.

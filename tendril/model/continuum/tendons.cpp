@@ -27,13 +27,8 @@ namespace {
 
 constexpr KeyInfo kTendonKeys[]{
     {"name", "",
-<<<<<<< HEAD
      "of MuJoCo's tendon and actuator: letters, digits and `_`, a letter first. Names of sections, "
      "such as `s1_x`, are taken",
-=======
-     "of MuJoCo's tendon and actuator: letters, digits and `_`, a letter first. Names of a "
-     "section's own elements, such as `s1_x`, are taken",
->>>>>>> h-explain
      "`tendon_1`, ..."},
     {"section", "", "in which it ends, from 1", "the last", "number of a section"},
     {"angle", "rad",
