@@ -13,7 +13,7 @@ FLOORS = (
     ("_binary_model", "_command", "_recording_file", "controllers", "report.page", "statistics"),
     ("_copies", "report.plots"),
     ("_python_command", "_recorded"),
-    ("experiment", "playback", "report.figure", "report.labels", "report.notebook"),
+    ("experiment", "playback", "report.figure", "report.labels", "report.notebook", "report.style"),
     ("recording",),
     ("_window", "report"),
     ("sweep",),

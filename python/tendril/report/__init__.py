@@ -1,6 +1,5 @@
 """Reports: `page` and `plots` for all pages; of a run (`python -m tendril.report`), of a plan, of published tables."""
 
-from pathlib import Path
+from tendril.report.style import STYLE
 
-#: The look of what Matplotlib draws.
-STYLE = Path(__file__).with_name("tendril.mplstyle")
+__all__ = ["STYLE"]

@@ -15,10 +15,10 @@ from tendril._errors import ModelError, OutputError
 from tendril._files import atomic_file, refuse_inputs
 from tendril._recorded import RecordedRun
 from tendril._terminal import visible
-from tendril.report import STYLE
 from tendril.report.labels import actuator_rows, components, unit_of
 from tendril.report.page import axis_unit
 from tendril.report.plots import COLORS, DASHES, Values, thinned
+from tendril.report.style import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
