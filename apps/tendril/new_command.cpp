@@ -11,6 +11,7 @@
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "simulation/rollout/run.hpp"
+#include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
 
@@ -44,13 +45,11 @@ struct NewArguments {
 
 const Kind& kind_of(const NewArguments& arguments) {
   std::vector<std::string_view> names;
-  std::string all;
   for (const Kind& kind : kKinds) {
     if (kind.name == arguments.kind) return kind;
     names.push_back(kind.name);
-    all += (all.empty() ? "" : ", ") + std::string(kind.name);
   }
-  throw ModelError(fmt::format("--kind: {}: must be one of {}{}", arguments.kind, all,
+  throw ModelError(fmt::format("--kind: {}: must be one of {}{}", arguments.kind, joined(names),
                                meant_text(arguments.kind, names)));
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-import tomllib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from tendril._command import Parser, make_parser
 from tendril._errors import ModelError
 from tendril._python_command import load
+from tendril._settings import parse_setting
 from tendril.experiment import Experiment
 from tendril.recording import Recording
 
@@ -78,16 +78,6 @@ def _speed(text: str) -> float:
     return speed
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ModelError(f"--set: {text}: must be key=value")
-    try:
-        return key, tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
-        return key, value
-
-
 def _seed(text: str | None) -> int | None:
     if text is not None and not text.isdecimal():
         raise ModelError(f"--seed: {text}: must be an integer >= 0")
@@ -110,7 +100,7 @@ def _viewer() -> Any:
 
 
 def _show_run(viewer: Any, experiment: Experiment, options: Any, speed: float) -> int:
-    settings = dict(map(_setting, options.set))
+    settings = dict(map(parse_setting, options.set))
     with experiment.start(_seed(options.seed), settings, options.controller) as run:
         for notice in run.notices:
             print(f"tendril: notice: {notice}", file=sys.stderr)

@@ -26,6 +26,12 @@ constexpr std::string_view kTable = "table";
 constexpr KeyInfo kName{"name", "", "of the output folder `out/<name>-seed<seed>`",
                         "the file's name"};
 constexpr KeyInfo kDescription{"description", "", "free text", "none"};
+constexpr KeyInfo kFamily{
+    "family", "",
+    "[random scenes](../results/families.md) instead of a scene, another one for each seed, with "
+    "their own duration, motions and checks. Only `name`, `description`, `seed`, `[set]`, "
+    "`[[fault]]`, `[vary]` and `[sweep]` can be given with it",
+    "required, or `scene`"};
 constexpr KeyInfo kSeed{"seed", "", "of the random numbers of `[vary]`", "0", "integer >= 0"};
 constexpr KeyInfo kSet{"set", "", kTable, kTable};
 constexpr KeyInfo kMotion{"motion", "", kTable, kTable};
@@ -33,27 +39,16 @@ constexpr KeyInfo kFault{"fault", "", kTable, kTable};
 constexpr KeyInfo kCheck{"check", "", kTable, kTable};
 constexpr KeyInfo kVary{"vary", "", kTable, kTable};
 constexpr KeyInfo kSweep{"sweep", "", kTable, kTable};
-constexpr KeyInfo kFamilyKeys[]{
-    kName,
-    kDescription,
-    {"family", "",
-     "[random scenes](../results/families.md) instead of a scene, another one for each seed, with "
-     "their own duration, motions and checks. Only `name`, `description`, `seed`, `[set]`, "
-     "`[[fault]]`, `[vary]` and `[sweep]` can be given with it",
-     "required, or `scene`"},
-    {"difficulty", "", "of the family"},
-    kSeed,
-    kSet,
-    kFault,
-    kVary,
-    kSweep};
+constexpr KeyInfo kFamilyKeys[]{kName, kDescription, kFamily, {"difficulty", "", "of the family"},
+                                kSeed, kSet,         kFault,  kVary,
+                                kSweep};
 constexpr KeyInfo kSceneKeys[]{
     kName,
     kDescription,
     {"scene", "",
      "scene (`.xml`) or robot file (`.toml`), relative to the folder of the experiment",
      "required, or `family`"},
-    kFamilyKeys[2],
+    kFamily,
     {"keyframe", "", "keyframe of the scene to start from", "the model's reference state"},
     {"duration", "s", "simulated time, rounded up to whole steps, at most 1e9 of them"},
     kSeed,
@@ -63,17 +58,19 @@ constexpr KeyInfo kSceneKeys[]{
     kCheck,
     kVary,
     kSweep};
-constexpr KeyInfo kLissajousKeys[]{
-    {"body", "", "mocap body", "required"},
-    {"kind", "", "`\"lissajous\"`", "required"},
-    {"center", "m", "`[x, y, z]`", "position of the body in the scene"},
-    {"amplitude", "m", "`[x, y, z]`", "required"},
-    {"frequency", "Hz", "`[x, y, z]`", "required"},
-    {"phase", "rad", "`[x, y, z]`", "`[0, 0, 0]`"},
-    {"start", "s", "the body rests until then"}};
-constexpr KeyInfo kCircleKeys[]{{"body", "", "mocap body", "required"},
+constexpr KeyInfo kBody{"body", "", "mocap body", "required"};
+constexpr KeyInfo kCenter{"center", "m", "`[x, y, z]`", "position of the body in the scene"};
+constexpr KeyInfo kTimes{"times", "s", "increasing", "required"};
+constexpr KeyInfo kLissajousKeys[]{kBody,
+                                   {"kind", "", "`\"lissajous\"`", "required"},
+                                   kCenter,
+                                   {"amplitude", "m", "`[x, y, z]`", "required"},
+                                   {"frequency", "Hz", "`[x, y, z]`", "required"},
+                                   {"phase", "rad", "`[x, y, z]`", "`[0, 0, 0]`"},
+                                   {"start", "s", "the body rests until then"}};
+constexpr KeyInfo kCircleKeys[]{kBody,
                                 {"kind", "", "`\"circle\"`", "required"},
-                                {"center", "m", "`[x, y, z]`", "position of the body in the scene"},
+                                kCenter,
                                 {"radius", "m", "of the circle", "required"},
                                 {"normal", "", "axis of rotation", "`[0, 0, 1]`"},
                                 {"speed", "m/s", "negative: backwards", "required"},
@@ -82,13 +79,13 @@ constexpr KeyInfo kCircleKeys[]{{"body", "", "mocap body", "required"},
 constexpr KeyInfo kActuatorKeys[]{
     {"actuator", "", "an actuator that no controller commands", "required"},
     {"kind", "", "`\"waypoints\"`", "required"},
-    {"times", "s", "increasing", "required"},
+    kTimes,
     {"values", "", "controls, one per time, within the control range", "required"},
     {"interpolation", "", "as for bodies"}};
 constexpr KeyInfo kWaypointKeys[]{
-    {"body", "", "mocap body", "required"},
+    kBody,
     {"kind", "", "`\"waypoints\"`", "required"},
-    {"times", "s", "increasing", "required"},
+    kTimes,
     {"points", "m", "`[x, y, z]` for each time", "required"},
     {"angles_deg", "deg",
      "`[roll, pitch, yaw]` for each point: the orientation Rz(yaw) Ry(-pitch) Rx(roll)",

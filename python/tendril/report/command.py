@@ -10,7 +10,7 @@ from pathlib import Path
 from tendril._command import make_parser
 from tendril._errors import ModelError
 from tendril.recording import Recording
-from tendril.report.figure import check_output
+from tendril.report.figure import INSTALL, check_output
 
 
 def main(words: Sequence[str]) -> int:
@@ -36,7 +36,7 @@ def main(words: Sequence[str]) -> int:
     try:
         import matplotlib
     except ImportError:
-        raise ModelError('plot: Python module matplotlib is missing: pip install "tendril-mujoco[report]"') from None
+        raise ModelError(f"plot: Python module matplotlib is missing: {INSTALL}") from None
     matplotlib.use("Agg")
     with ExitStack() as stack:
         first, *others = [stack.enter_context(Recording(file)) for file in (options.file, *options.compare)]

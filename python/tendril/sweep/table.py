@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,35 +15,14 @@ from typing import Any
 
 from tendril._errors import ModelError
 from tendril._meant import meant
-from tendril._reading import is_number, parse_json, parse_toml, read_toml
+from tendril._reading import is_number, parse_json, read_toml
+from tendril._settings import check_key, parse_setting
 from tendril._toml import toml
 from tendril.sweep.inputs import find_files
 from tendril.sweep.plan import MAX_RUNS, Comparison, SettingPairs, SweepPlan, Variant, canonical, read_versions
 
-PREFIXES = ("robot.", "controller.", "option.", "body.", "geom.", "motion.", "fault.")
 _KEYS = ("experiment", "name", "seeds", "record", "timeout", "retries", "baseline", "compare", "grid", "variant")
 _OF_A_ROW = ("file", "name", "seeds", "compare", "grid", "record", "timeout", "retries")
-
-
-def parse_setting(text: str) -> tuple[str, Any]:
-    """`key=value` of `--set`: a TOML value or a bare word."""
-    key, equals, value = (part.strip() for part in text.partition("="))
-    if not key or not value:
-        raise ModelError(f"--set: {text}: must be key=value, for example option.timestep=0.002")
-    _check_key("--set", key)
-    try:
-        return key, parse_toml(f"value = {value}", "--set")["value"]
-    except ModelError:
-        if re.search(r"[\"'\[\]{}=#,\s]", value):
-            quoted = "" if re.search("[\"']", value) else f", such as '\"{value}\"'"
-            raise ModelError(f"--set: {key}: {value}: must be a TOML value or a bare word{quoted}") from None
-        return key, value
-
-
-def _check_key(where: str, key: str) -> None:
-    if not key.startswith(PREFIXES) or key in PREFIXES:
-        first = key.split(".")[0] + "."
-        raise ModelError(f"{where}: {key}: unknown key{meant(first, PREFIXES)}, must begin with {', '.join(PREFIXES)}")
 
 
 class SweepTable:
@@ -84,7 +62,7 @@ class SweepTable:
             raise self.refuse(key, "must be a table of settings")
         flat = tuple(_flattened(inner))
         for name, _ in flat:
-            _check_key(f"{self.where}: {key}", name)
+            check_key(f"{self.where}: {key}", name)
         return flat
 
 
