@@ -36,14 +36,6 @@ std::string code_in(const std::string& text) {
   return text.substr(begin + 1, text.size() - begin - 2);
 }
 
-/// The kind of error whose words a printed line has; null: none.
-const MessageKind* error_in(std::string_view line) {
-  for (const ErrorKind& kind : error_kinds())
-    for (const std::string_view words : kind.words)
-      if (!words.empty() && line.find(words) != line.npos) return &kind.message;
-  return nullptr;
-}
-
 /// A code and what it means.
 struct Row {
   std::string code;
@@ -92,7 +84,8 @@ void explain(const std::string& text) {
       if (row.code != code && !(group.is_of_statuses && code == std::to_string(i))) continue;
       return print_row(group.is_of_statuses ? fmt::format("status {}", i) : group.title, row);
     }
-  if (const MessageKind* const error = error_in(text)) return print_row("Errors", row_of(*error));
+  if (text.find(": ") != text.npos)
+    return print_row("Errors", row_of(error_kind_of(text, kExitUsage)));
   throw ModelError(
       fmt::format("{}: unknown code{}; tendril explain lists all", text, meant_text(code, known)));
 }

@@ -44,9 +44,10 @@ int fail(const fs::path& folder, const char* reason) {
   const std::string required = version_text(mjVERSION_HEADER);
   const std::string found = version_in(folder / "../../mujoco", required);
   if (found == required) {
-    std::fprintf(stderr, "tendril: %s\n", reason);
+    std::fprintf(stderr, "tendril: %s [not-loaded]\n", reason);
   } else {
-    std::fprintf(stderr, "tendril: %s is installed, must be %s: pip install mujoco-core==%s\n",
+    std::fprintf(stderr,
+                 "tendril: %s is installed, must be %s: pip install mujoco-core==%s [not-loaded]\n",
                  found.empty() ? "no MuJoCo" : ("MuJoCo " + found).c_str(), required.c_str(),
                  required.c_str());
   }

@@ -1,5 +1,8 @@
 #include "apps/tendril/message_kinds.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tendril {
 namespace {
 
@@ -11,6 +14,9 @@ constexpr ErrorKind kErrorKinds[] = {
      {"unknown command"}},
     {{"unknown-option", "The command has no such option.", "Run the command with `--help`."},
      {"not expected", "unrecognized arguments"}},
+    {{"missing-option", "The command needs an option or argument that was not given.",
+      "Add what the line names; the command's `--help` has an example."},
+     {"is required", "are required", "must be given with", "must be given"}},
     {{"unknown-key", "A file or setting has a key that is not known in that place.",
       "Correct the spelling, or move the key to the table that has it. The line lists the known "
       "keys."},
@@ -27,8 +33,8 @@ constexpr ErrorKind kErrorKinds[] = {
      {"Error while parsing", "must be in quotes", "mismatched element"}},
     {{"wrong-kind-of-file", "The command cannot use a file of this kind.",
       "Give the kind of file that the line names; the command's `--help` lists them."},
-     {"must be a robot", "must be an experiment", "must be a continuum robot",
-      "is not a recording"}},
+     {"must be a robot", "must be an experiment", "must be a continuum robot", "is not a recording",
+      "is the folder of one run"}},
     {{"no-such-element",
       "A setting, fault, motion or metric names an element that the scene lacks.",
       "Correct the name. Names of robots' elements begin with the prefix of `<attach>`."},
@@ -48,7 +54,7 @@ constexpr ErrorKind kErrorKinds[] = {
      {"a controller needs"}},
     {{"output-exists", "An output would replace a file that Tendril has not written.",
       "Name another output, or remove the file."},
-     {"exists", "has not written it", "an input of this command"}},
+     {": exists", "has not written it", "an input of this command"}},
     {{"not-loaded", "MuJoCo or a plugin could not be loaded in the required version.",
       "Run `tendril doctor`."},
      {"libmujoco", "libtendril"}},
@@ -58,6 +64,13 @@ constexpr ErrorKind kErrorKinds[] = {
     {{"out-of-range", "A value is not allowed.",
       "Take a value in the range that the line gives. Units are SI: m, rad, s, N, kg, Pa."},
      {"must be"}},
+    {{"bad-input", "An input cannot be used as it is, for a reason that no other row has.",
+      "Correct what the line names."}},
+    {{"input-output",
+      "A file, image or video could not be read or written, or memory is exhausted.",
+      "Check space and permissions, and run `tendril doctor`."},
+     {},
+     kExitInputOutput},
 };
 
 constexpr MessageKind kExitKinds[] = {
@@ -94,9 +107,10 @@ constexpr std::string_view kTexts[][2] = {
      "A notice is one line on stderr that ends with its code in brackets. It does not stop the "
      "program. `--quiet` hides notices; `summary.json` and `report.html` keep those of a run."},
     {"Errors",
-     "An error is one line on stderr, `file:line: object: key = value: what is allowed`. Errors "
-     "carry no code: give `tendril explain` the whole line in quotes, and it finds the kind by its "
-     "words."},
+     "An error is one line on stderr that ends with its code in brackets: `file:line: object: key "
+     "= "
+     "value: what is allowed [code]`. In Python, exceptions have the text without the code: give "
+     "`tendril explain` the whole line in quotes."},
     {"Exit codes", "Every command ends with one of these codes."},
 };
 
@@ -104,6 +118,18 @@ constexpr std::string_view kTexts[][2] = {
 
 std::span<const ErrorKind> error_kinds() noexcept { return kErrorKinds; }
 std::span<const MessageKind> exit_kinds() noexcept { return kExitKinds; }
+
+const MessageKind& error_kind_of(std::string_view text, int exit_code) noexcept {
+  const ErrorKind* found = nullptr;
+  for (const ErrorKind& kind : kErrorKinds) {
+    const bool has_words = std::any_of(kind.words.begin(), kind.words.end(), [&](auto words) {
+      return !words.empty() && text.find(words) != text.npos;
+    });
+    if (has_words) return kind.message;
+    if (kind.words[0].empty() && kind.exit_code == exit_code) found = &kind;
+  }
+  return found != nullptr ? found->message : std::end(kErrorKinds)[-1].message;
+}
 
 std::string_view message_page_head() noexcept { return kHead; }
 

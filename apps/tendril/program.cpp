@@ -16,6 +16,7 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
+#include "apps/tendril/message_kinds.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
@@ -23,8 +24,7 @@
 
 namespace {
 
-constexpr int kExitUsage = 2;
-constexpr int kExitInputOutput = 4;
+using tendril::kExitInputOutput, tendril::kExitUsage;
 
 int run(int argc, char** argv) {
   tendril::CommandLine line(
@@ -57,7 +57,8 @@ int run(int argc, char** argv) {
   return line.run(argc, argv);
 }
 
-/// Prints `tendril: <message>` as one line. Does not allocate, because memory may be exhausted.
+/// Prints `tendril: <message> [code]` as one line. Does not allocate, because memory may be
+/// exhausted.
 int fail(std::string_view message, int exit_code) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r'; };
   while (!message.empty() && is_blank(message.back())) message.remove_suffix(1);
@@ -65,7 +66,8 @@ int fail(std::string_view message, int exit_code) {
   tendril::write_visible(message, [&](std::string_view part) {
     for (const char c : part) std::fputc(is_blank(c) ? ' ' : c, stderr);
   });
-  std::fputc('\n', stderr);
+  const std::string_view code = tendril::error_kind_of(message, exit_code).code;
+  std::fprintf(stderr, " [%.*s]\n", static_cast<int>(code.size()), code.data());
   return exit_code;
 }
 

@@ -33,7 +33,7 @@ def main() -> int:
     try:
         os.execv(find_program(), ["tendril", *words])
     except (ValueError, OSError) as error:
-        print(visible(f"tendril: {error}"), file=sys.stderr)
+        print(visible(f"tendril: {error} [not-loaded]"), file=sys.stderr)
         return 2
 
 
@@ -41,7 +41,7 @@ def cmake_dir() -> int:
     """Prints the folder that CMake takes as `tendril_DIR`; docs/guide/python.md, "Command line and CMake"."""
     folder = Path(__file__).with_name("cmake")
     if not (folder / "tendrilConfigVersion.cmake").is_file():
-        print("tendril: --cmake-dir: must be that of an installed package", file=sys.stderr)
+        print("tendril: --cmake-dir: must be that of an installed package [bad-input]", file=sys.stderr)
         return 2
     print(folder)
     return 0

@@ -12,11 +12,12 @@ from tendril import _engine
 from tendril._commands import packages
 from tendril._errors import ModelError, RecordingError
 from tendril._meant import meant
+from tendril._notices import EXIT_OUTPUT, EXIT_USAGE, error_line
 from tendril._progress import waiting
 from tendril._terminal import visible_streams
 
 _WITHOUT_PROGRESS = (["status"], ["report"], ["merge"])  # of `tendril sweep`
-EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
+EXIT_INTERRUPTED = 130
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,15 +59,15 @@ def _run(module: str, words: Sequence[str]) -> int:
     try:
         return int(import_module(module).main(words))
     except (ModelError, RecordingError) as error:
-        print(f"tendril: {error}", file=sys.stderr)
+        print(error_line(error, EXIT_USAGE), file=sys.stderr)
         return EXIT_USAGE
     except ImportError as error:
         needed = f"pip install numpy h5py mujoco-core=={_engine.mujoco_version or '4.0.1'}"
         what = _engine.problem() or f"Python module {error.name or error} is missing: {needed}"
-        print(f"tendril: {what}", file=sys.stderr)
+        print(f"tendril: {what} [not-loaded]", file=sys.stderr)
         return EXIT_OUTPUT
     except OSError as error:
-        print(f"tendril: {' '.join(str(error).split())}", file=sys.stderr)
+        print(error_line(error, EXIT_OUTPUT), file=sys.stderr)
         return EXIT_OUTPUT
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

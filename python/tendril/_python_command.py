@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tendril import _engine
 from tendril._errors import ModelError
-from tendril._notices import notice
+from tendril._notices import EXIT_USAGE, error_line, notice
 from tendril._program import find_program, registered
 from tendril._terminal import visible
 
@@ -73,8 +73,8 @@ def main(words: list[str]) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (ModelError, OSError) as error:
-        print(visible(f"tendril: {error}"), file=sys.stderr)
-        return 2
+        print(visible(error_line(error, EXIT_USAGE)), file=sys.stderr)
+        return EXIT_USAGE
     sys.stdout.flush()
     arguments = [word.encode(errors="surrogateescape") for word in ("tendril", *words)]
     code = _INTERRUPTED  # what a controller that was interrupted leaves behind

@@ -62,7 +62,8 @@ class Explain(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(
             done.stderr,
-            "tendril: not_folowing: unknown code (did you mean not-following?); tendril explain lists all\n",
+            "tendril: not_folowing: unknown code (did you mean not-following?); "
+            "tendril explain lists all [bad-input]\n",
         )
 
     def test_codes_of_the_commands_in_python_are_listed(self):
@@ -93,6 +94,7 @@ class DidYouMean(unittest.TestCase):
     def refused(self, *arguments):
         done = run(*arguments, cwd=self.folder)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+        self.assertRegex(done.stderr, r" \[[a-z-]+\]\n$")
         return done.stderr
 
     def test_commands_and_options(self):

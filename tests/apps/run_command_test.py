@@ -145,7 +145,9 @@ class RunCommand(unittest.TestCase):
             preexec_fn=no_room,
         )
         self.assertEqual(done.returncode, 4)
-        self.assertRegex(done.stderr, r"^tendril: out/good-seed0/.tendril-results: File too large: [^\n]*\n$")
+        self.assertRegex(
+            done.stderr, r"^tendril: out/good-seed0/.tendril-results: File too large: [^\n]* \[input-output\]\n$"
+        )
 
     def test_a_file_in_the_way_of_the_output_folder_gives_4(self):
         (self.folder / "out").write_text("")

@@ -217,7 +217,9 @@ def test_lerobot_has_films(file: Path, tmp_path: Path) -> None:
     stats = json.loads((out / "meta/stats.json").read_text())[key]
     assert np.shape(stats["mean"]) == (3, 1, 1) and 0 < np.min(stats["std"]) < np.max(stats["max"]) <= 1
     done = tendril("export", file, "--to", "csv", "-o", tmp_path / "x.csv", "--video")
-    assert done.returncode == 2 and done.stderr == "tendril: --video: must be given with --to lerobot\n"
+    assert (
+        done.returncode == 2 and done.stderr == "tendril: --video: must be given with --to lerobot [missing-option]\n"
+    )
 
 
 def test_lerobot_reads_it(file: Path, tmp_path: Path) -> None:
@@ -310,14 +312,17 @@ def test_only_what_an_export_has_written_is_replaced(file: Path, kind: str, tmp_
 
 def test_a_second_name_is_the_output(file: Path, tmp_path: Path) -> None:
     done = tendril("export", file, "x.csv")
-    assert done.stderr == "tendril: x.csv: must be given with its format: --to FORMAT -o x.csv\n"
+    assert done.stderr == "tendril: x.csv: must be given with its format: --to FORMAT -o x.csv [missing-option]\n"
     done = tendril("export", file)
-    assert done.stderr == "tendril: the following arguments are required: --to, -o/--output\n"
+    assert done.stderr == "tendril: the following arguments are required: --to, -o/--output [missing-option]\n"
 
 
 def test_the_folder_of_a_run_has_its_recording(file: Path, tmp_path: Path) -> None:
     done = tendril("export", file.parent, "--to", "csv", "-o", tmp_path / "x.csv")
-    assert done.stderr == f"tendril: {file.parent}: is the folder of one run: its recording is {file}\n"
+    assert (
+        done.stderr
+        == f"tendril: {file.parent}: is the folder of one run: its recording is {file} [wrong-kind-of-file]\n"
+    )
 
 
 def test_a_run_without_actions_is_no_data_set(tmp_path: Path) -> None:
@@ -331,7 +336,7 @@ def test_a_run_without_actions_is_no_data_set(tmp_path: Path) -> None:
         == 0
     )
     done = tendril("export", tmp_path / "o/rollout.h5", "--to", "robomimic", "-o", tmp_path / "out.hdf5")
-    assert done.returncode == 2 and done.stderr.endswith("ctrl: has none: a data set needs actions\n")
+    assert done.returncode == 2 and done.stderr.endswith("ctrl: has none: a data set needs actions [bad-input]\n")
     assert not (tmp_path / "out.hdf5").exists()
 
 

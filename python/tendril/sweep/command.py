@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, Parser, make_parser
+from tendril._command import EXIT_INTERRUPTED, Parser, make_parser
 from tendril._errors import ModelError
-from tendril._notices import notice
+from tendril._notices import EXIT_OUTPUT, notice
 from tendril._program import find_program
 from tendril._progress import Line
 from tendril._python_command import NOT_REPEATED
