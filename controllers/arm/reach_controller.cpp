@@ -12,6 +12,7 @@
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/obstacle_settings.hpp"
 #include "tendril/ik/auto_solver.hpp"
+#include "tendril/ik/fabrikx_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 
@@ -22,6 +23,9 @@ constexpr double kSearchDistance =
     1e-3;  // [m]: motion of the target after which other poses are tried again
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kSearchRestarts = 20;
+constexpr int kFabrikxSearchIterations = 300;
+constexpr int kRotationPeriod = 25;  // of FABRIKx, in iterations
+constexpr std::string_view kFabrikx = "fabrikx";
 const Obstacles kNoObstacles;  // of a measurement without them
 
 SolverOptions solver_options(const Settings& settings) {
@@ -53,19 +57,36 @@ AnySolver default_solver(const ContinuumRobot& robot, const SolverOptions& optio
   return AnySolver(AutoSolver(robot, {.max_iterations = options.max_iterations + extra_iterations,
                                       .position_tolerance = options.position_tolerance,
                                       .angle_tolerance = options.angle_tolerance,
-                                      .max_restarts = restarts}));
+                                      .max_restarts = restarts,
+                                      .feed_base = robot.base().feed_limit > 0.0}));
+}
+
+/// FABRIKx in a loop has few iterations in a step: it rotates the robot more often than published.
+AnySolver fabrikx_solver(const ContinuumRobot& robot, const SolverOptions& options,
+                         int extra_iterations) {
+  return AnySolver(
+      FabrikxSolver(robot, {.max_iterations = options.max_iterations + extra_iterations,
+                            .position_tolerance = options.position_tolerance,
+                            .angle_tolerance = options.angle_tolerance,
+                            .rotation_period = kRotationPeriod,
+                            .feed_base = robot.base().feed_limit > 0.0}));
 }
 
 AnySolver make_tracker(const ContinuumRobot& robot, const Settings& settings) {
   const std::string name = solver_name(settings);
   const SolverOptions options = solver_options(settings);
+  if (name == kFabrikx) return fabrikx_solver(robot, options, 0);
   return is_default(name) ? default_solver(robot, options, 0, 0)
                           : make_solver(name, robot, options);
 }
 
+/// The solver for targets that the tracker does not reach; none: it searches by itself.
 std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settings& settings) {
-  if (!is_default(solver_name(settings))) return std::nullopt;
-  return default_solver(robot, solver_options(settings), kSearchIterations, kSearchRestarts);
+  const std::string name = solver_name(settings);
+  const SolverOptions options = solver_options(settings);
+  if (name == kFabrikx) return fabrikx_solver(robot, options, kFabrikxSearchIterations);
+  if (!is_default(name)) return std::nullopt;
+  return default_solver(robot, options, kSearchIterations, kSearchRestarts);
 }
 
 std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, double rate_limit) {
@@ -114,6 +135,8 @@ std::span<const SettingInfo> ReachController::settings() {
       setting::choice("task", "position direction",
                       "position, or direction: position and the tip's z axis along the target's"),
       setting::rate_limit("5", "largest rate of a section command (5 cm of length count as 1 rad)"),
+      setting::number("feed_speed", "m/s", "0.1", {0.0, 10.0, true},
+                      "largest speed of the base, of a robot with `[base] feed`"),
       setting::choice("solver", kSolvers,
                       "inverse kinematics; one that is not the default runs alone"),
       setting::integer(
@@ -138,6 +161,7 @@ std::span<const SettingInfo> ReachController::settings() {
 ReachController::ReachController(const ArmContext& context)
     : task_(context.settings.choice<TipTask>("task")),
       rate_limit_(context.settings.number("rate_limit")),
+      feed_speed_(context.settings.number("feed_speed")),
       tracker_(make_tracker(context.robot, context.settings)),
       searcher_(make_searcher(context.robot, context.settings)),
       avoiding_(make_reactive_planner(context, rate_limit_)),
@@ -156,7 +180,17 @@ ReachController::ReachController(const ArmContext& context)
     failed_ = memory_.flag();
     failed_target_ = memory_.matrix<Eigen::Vector3d>();
   }
+  if (has_feed()) {
+    feed_known_ = memory_.flag();
+    feed_solution_ = memory_.number();
+    feed_ = memory_.number();
+  }
   integral_memory_ = memory_.part(integral_.layout());
+}
+
+double ReachController::feed_in(std::span<const double> memory,
+                                const ArmMeasurement& measurement) const noexcept {
+  return has_feed() && feed_known_(memory) ? feed_(memory) : measurement.base.feed;
 }
 
 Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
@@ -194,14 +228,22 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
   }
   // 1. Inverse kinematics from the last solution.
   load_states(solution_memory_(memory), states_);
-  const IkResult ik = inverse_kinematics(target, measurement.base, memory, next_memory);
+  BaseState base = measurement.base;
+  if (has_feed() && feed_known_(memory)) base.feed = feed_solution_(memory);
+  const IkResult ik = inverse_kinematics(target, base, memory, next_memory);
   store_states(ik.states, solution_memory_(next_memory));
   to_coordinates(robot(), ik.states, q_solution_);
 
   // 2. Move the commands towards it; the step is scaled as a whole, not section by section.
   const auto q_last = q_memory_(memory);
   const double change = largest_change(robot(), q_solution_, q_last, TipIntegral::kLengthScale);
-  const double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
+  double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
+  if (has_feed()) {
+    const double last = feed_in(memory, measurement), way = ik.base.feed - last;
+    scale = std::min(scale, feed_speed_ * measurement.timestep / std::max(std::abs(way), 1e-12));
+    feed_solution_(next_memory) = ik.base.feed;
+    feed_(next_memory) = last + scale * way;
+  }
   q_memory_(next_memory) = q_last + scale * (q_solution_ - q_last);
   return {ik.converged(), scale < 1.0, ik.iterations, scale};
 }
@@ -210,6 +252,14 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
                              std::span<double> next_memory, ArmCommand& command,
                              ControllerReport& report) noexcept {
   const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
+  const double last_feed = feed_in(memory, measurement);
+  if (has_feed()) {
+    feed_known_(next_memory) = true;
+    feed_(next_memory) = last_feed;
+    if (!feed_known_(memory)) feed_solution_(next_memory) = last_feed;
+  }
+  BaseState base = measurement.base;  // as planned
+  command.base.feed = base.feed = last_feed;
 
   const TipTarget target{measurement.X_BG, task_};
   if (!measurement.has_target || !is_finite(target)) {
@@ -224,13 +274,17 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   command.q = q_next;
   command.plan = q_next;
   command.q_rate = (q_next - q_last) / measurement.timestep;
+  if (has_feed()) {
+    command.base.feed = base.feed = feed_(next_memory);
+    command.feed_rate = (base.feed - last_feed) / measurement.timestep;
+  }
 
   // Correct on the measured tip: error between planned and measured tip pose.
   load_states(avoiding_ ? avoiding_->solution(avoiding_memory_(next_memory))
                         : solution_memory_(std::span<const double>(next_memory)),
               states_);
   from_coordinates(robot(), q_next, states_);
-  const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, measurement.base);
+  const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, base);
   Eigen::Matrix<double, 6, 1> error;
   error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
   error.tail<3>() = rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
@@ -247,6 +301,7 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   report.progress = plan.scale;
   report.deviation = error.head<3>().norm() / straight_length(robot());
   report.arrived = plan.reached && !plan.moving &&
+                   std::abs(command.feed_rate) <= kRestRate * TipIntegral::kLengthScale &&
                    largest_change(robot(), q_next, q_last, TipIntegral::kLengthScale) <=
                        kRestRate * measurement.timestep;
 }

@@ -18,7 +18,8 @@ namespace tendril {
 ///
 /// The default solver descends from the last solution and remains near it. If it converges to a
 /// pose that does not reach the target, other poses are tried, once for every millimeter that the
-/// target moves; the arm switches only to a pose that reaches the target.
+/// target moves; the arm switches only to a pose that reaches the target. A base that feeds is part
+/// of the pose; with `avoidance` it stays where it is at the first step.
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 class ReachController final : public ArmController {
@@ -36,6 +37,7 @@ class ReachController final : public ArmController {
 
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
+  [[nodiscard]] bool has_feed() const noexcept { return robot().base().feed_limit > 0.0; }
   struct Plan {
     bool reached;  // the solution of the inverse kinematics reaches the target
     bool moving;   // the plan is not yet at the solution
@@ -45,6 +47,9 @@ class ReachController final : public ArmController {
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
+  /// The planned feed in the memory; at first the measured one.
+  [[nodiscard]] double feed_in(std::span<const double> memory,
+                               const ArmMeasurement& measurement) const noexcept;
   /// Moves the planned pose by one step.
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
@@ -54,9 +59,9 @@ class ReachController final : public ArmController {
                                             std::span<double> next_memory) noexcept;
 
   TipTask task_;
-  double rate_limit_;
+  double rate_limit_, feed_speed_;
   AnySolver tracker_;
-  std::optional<AnySolver> searcher_;  // of the default solver: tracker_ only descends
+  std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
   TipIntegral integral_;
 
@@ -66,6 +71,8 @@ class ReachController final : public ArmController {
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;
   MatrixSlot<Eigen::Vector3d> failed_target_;
+  Slot<bool> feed_known_;  // of a robot with a feed: the numbers below are set
+  Slot<double> feed_solution_, feed_;
   Block integral_memory_;
 
   std::vector<SectionState> states_;  // scratch

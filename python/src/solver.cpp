@@ -31,7 +31,8 @@ struct Result {
   std::vector<double> position_error, angle_error;
   std::vector<std::uint8_t> jumped;
   std::vector<double> states;
-  std::vector<double> base;  ///< x, y, heading of each; empty: not on a platform
+  std::vector<double> base;        ///< x, y, heading of each; empty: not on a platform
+  std::vector<double> feed, spin;  ///< of an arm's base; empty: not an arm
 
   Result(Shape leading_axes, Shape state, std::size_t count)
       : leading(std::move(leading_axes)), state_shape(std::move(state)) {
@@ -43,6 +44,15 @@ struct Result {
     angle_error.resize(count);
     jumped.resize(count);
     states.resize(size);
+  }
+
+  void make_arm_base() {
+    feed.resize(status.size());
+    spin.resize(status.size());
+  }
+  void set_arm_base(std::size_t k, const BaseState& state) noexcept {
+    feed[k] = state.feed;
+    spin[k] = state.spin;
   }
 
   /// @param solved  BatchResult, IkResult, MobileResult or MobileContinuumResult
@@ -109,15 +119,44 @@ ToolTarget tool_target_of(const Targets& targets, std::size_t k) noexcept {
   return tool_target({t[0], t[1], t[2]}, t[3], t[4], t[5]);
 }
 
+/// The arguments `start`, `base`, `feed` and `spin` of `solve`.
+struct Starts {
+  nb::handle states;
+  nb::handle base;        ///< of the platform; None: at the origin
+  nb::handle feed, spin;  ///< of an arm's base; None: 0
+};
+
+/// Start of an arm's base: feed and spin for every target.
+class ArmBase {
+ public:
+  ArmBase(const ContinuumRobot& robot, const Starts& starts, const Targets& targets)
+      : feed_("feed", or_zero(starts.feed), targets.leading()),
+        spin_("spin", or_zero(starts.spin), targets.leading()) {
+    const double limit = robot.base().feed_limit;
+    for (std::size_t k = 0; k < targets.count(); ++k) {
+      if (feed_[k] >= 0.0 && feed_[k] <= limit) continue;
+      throw ModelError("feed = " + std::to_string(feed_[k]) + " m, must be in [0, " +
+                       std::to_string(limit) + "], the robot's feed_limit");
+    }
+  }
+  [[nodiscard]] BaseState operator[](std::size_t k) const noexcept {
+    return {.feed = feed_[k], .spin = spin_[k]};
+  }
+
+ private:
+  [[nodiscard]] static nb::object or_zero(nb::handle value) {
+    return value.is_none() ? nb::object(nb::float_(0.0)) : nb::borrow(value);
+  }
+  Numbers feed_, spin_;
+};
+
 class Solving {
  public:
   Solving() = default;
   Solving(const Solving&) = delete;
   Solving& operator=(const Solving&) = delete;
   virtual ~Solving() = default;
-  /// @param base  of the platform; None: at the origin
-  [[nodiscard]] virtual Result solve(nb::handle targets, nb::handle start, nb::handle base,
-                                     int threads) = 0;
+  [[nodiscard]] virtual Result solve(nb::handle targets, const Starts& starts, int threads) = 0;
 };
 
 /// Solves all targets, in chunks with a copy of the solver each: `solve_one(solver, k)`.
@@ -153,44 +192,53 @@ class TipSolving final : public Solving {
         sections_(static_cast<std::size_t>(fresh_.robot().section_count())),
         start_(sections_) {}
 
-  Result solve(nb::handle targets_value, nb::handle start_value, nb::handle base,
-               int threads) override {
-    if (!base.is_none()) throw ModelError("base: must be None: only a MobileArm has a platform");
+  Result solve(nb::handle targets_value, const Starts& starts, int threads) override {
+    if (!starts.base.is_none())
+      throw ModelError("base: must be None: only a MobileArm has a platform");
     const Targets targets(targets_value, 3);
-    const auto start = item_of_each("start", start_value, Axes{sections_, 3}, targets);
+    const auto start = item_of_each("start", starts.states, Axes{sections_, 3}, targets);
+    const ArmBase base(fresh_.robot(), starts, targets);
     require_threads(threads);
     Result result(targets.leading(), {sections_, 3}, targets.count());
+    result.make_arm_base();
     result.status_name = [](std::uint8_t status) { return to_string(IkStatus{status}); };
     result.status_count = static_cast<std::uint8_t>(IkStatus::InvalidStart) + 1;
     if (targets.leading().empty()) {
-      solve_one(tip_target(targets, 0), start ? states_of(start->all()) : SectionStates{}, result);
+      solve_one(tip_target(targets, 0), start ? states_of(start->all()) : SectionStates{}, base[0],
+                result);
     } else {
-      solve_all(targets, start, threads, result);
+      solve_all(targets, start, base, threads, result);
     }
     return result;
   }
 
  private:
-  void solve_one(const TipTarget& target, SectionStates start, Result& result) {
+  void solve_one(const TipTarget& target, SectionStates start, const BaseState& base,
+                 Result& result) {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard lock(mutex_);
     if (start.empty()) {
-      straight_start(used_.robot(), target, {}, start_);
+      straight_start(used_.robot(), target, base, start_);
       start = start_;
     }
-    const IkResult solved = used_.solve(target, start);
+    const IkResult solved = used_.solve(target, start, base);
     result.set(0, solved);
+    result.set_arm_base(0, solved.base);
     std::copy(solved.states.begin(), solved.states.end(),
               reinterpret_cast<SectionState*>(result.states.data()));
   }
 
-  void solve_all(const Targets& targets, const std::optional<Input>& start, int threads,
-                 Result& result) const {
+  void solve_all(const Targets& targets, const std::optional<Input>& start, const ArmBase& base,
+                 int threads, Result& result) const {
     std::vector<TipTarget> goals(targets.count());
-    for (std::size_t k = 0; k < goals.size(); ++k) goals[k] = tip_target(targets, k);
+    std::vector<BaseState> bases(goals.size());
+    for (std::size_t k = 0; k < goals.size(); ++k) {
+      goals[k] = tip_target(targets, k);
+      bases[k] = base[k];
+    }
     const nb::gil_scoped_release unlocked;
     std::vector<SectionState> repeated;
-    BatchOptions options{.threads = threads};
+    BatchOptions options{.threads = threads, .bases = bases};
     if (start && start->count() == goals.size()) {
       options.starts = states_of(start->all());
     } else if (start) {
@@ -203,7 +251,10 @@ class TipSolving final : public Solving {
     solve_batch(fresh_, goals, solved,
                 {reinterpret_cast<SectionState*>(result.states.data()), goals.size() * sections_},
                 options);
-    for (std::size_t k = 0; k < solved.size(); ++k) result.set(k, solved[k]);
+    for (std::size_t k = 0; k < solved.size(); ++k) {
+      result.set(k, solved[k]);
+      result.set_arm_base(k, solved[k].base);
+    }
   }
 
   const AnySolver fresh_;  // batches copy it
@@ -218,11 +269,13 @@ class MobileSolving final : public Solving {
   MobileSolving(AnyMobileSolver solver, std::vector<double> start)
       : solver_(std::move(solver)), start_(std::move(start)) {}
 
-  Result solve(nb::handle targets_value, nb::handle start_value, nb::handle base,
-               int threads) override {
-    if (!base.is_none()) throw ModelError("base: must be None: the platform is part of start");
+  Result solve(nb::handle targets_value, const Starts& starts, int threads) override {
+    if (!starts.base.is_none())
+      throw ModelError("base: must be None: the platform is part of start");
+    if (!starts.feed.is_none() || !starts.spin.is_none())
+      throw ModelError("feed, spin: must be None: a MobileRobot has joints only");
     const Targets targets(targets_value, 6);
-    const auto start = item_of_each("start", start_value, Axes{start_.size()}, targets);
+    const auto start = item_of_each("start", starts.states, Axes{start_.size()}, targets);
     Result result(targets.leading(), {start_.size()}, targets.count());
     result.base.resize(kPlatform * targets.count());
     result.status_name = [](std::uint8_t status) { return to_string(MobileStatus{status}); };
@@ -259,12 +312,13 @@ class MobileArmSolving final : public Solving {
       : solver_(std::move(solver)),
         sections_(static_cast<std::size_t>(solver_.robot().arm.section_count())) {}
 
-  Result solve(nb::handle targets_value, nb::handle start_value, nb::handle base_value,
-               int threads) override {
+  Result solve(nb::handle targets_value, const Starts& starts, int threads) override {
     const Targets targets(targets_value, 3);
-    const auto start = item_of_each("start", start_value, Axes{sections_, 3}, targets);
-    const auto base = item_of_each("base", base_value, Axes{kPlatform}, targets);
+    const auto start = item_of_each("start", starts.states, Axes{sections_, 3}, targets);
+    const auto base = item_of_each("base", starts.base, Axes{kPlatform}, targets);
+    const ArmBase arm_base(solver_.robot().arm, starts, targets);
     Result result(targets.leading(), {sections_, 3}, targets.count());
+    result.make_arm_base();
     result.base.resize(kPlatform * targets.count());
     result.status_name = [](std::uint8_t status) { return to_string(MobileStatus{status}); };
     result.status_count = static_cast<std::uint8_t>(MobileStatus::BaseBlocked) + 1;
@@ -273,18 +327,19 @@ class MobileArmSolving final : public Solving {
     solve_in_chunks(
         solver_, goals.size(), threads, [&](MobileContinuumSolver& solver, std::size_t k) noexcept {
           solve_one(solver, goals[k], base ? platform_of(item_for(*base, k)) : PlatformPose{},
-                    start ? states_of(item_for(*start, k)) : solver.robot().arm.straight(), k,
-                    result);
+                    start ? states_of(item_for(*start, k)) : solver.robot().arm.straight(),
+                    arm_base[k], k, result);
         });
     return result;
   }
 
  private:
   static void solve_one(MobileContinuumSolver& solver, const TipTarget& target,
-                        const PlatformPose& base, SectionStates start, std::size_t k,
-                        Result& result) noexcept {
-    const MobileContinuumResult solved = solver.solve(target, base, start);
+                        const PlatformPose& base, SectionStates start, const BaseState& arm_base,
+                        std::size_t k, Result& result) noexcept {
+    const MobileContinuumResult solved = solver.solve(target, base, start, {}, arm_base);
     result.set(k, solved);
+    result.set_arm_base(k, solved.states.empty() ? arm_base : solved.arm_base);
     const SectionStates states =
         solved.states.empty() ? start : solved.states;  // refused: the start
     std::copy(states.begin(), states.end(),
@@ -357,6 +412,14 @@ nb::object base_view(nb::handle_t<Result> self) {
   return view<double, double>(self, &Result::base, shape);
 }
 
+template <std::vector<double> Result::*numbers>
+nb::object arm_base_view(nb::handle_t<Result> self) {
+  const auto& result = nb::cast<Result&>(self);
+  if ((result.*numbers).empty() && !result.status.empty())
+    throw nb::attribute_error("feed, spin: only of continuum arms");
+  return view<double, double>(self, numbers, result.leading);
+}
+
 nb::object converged(const Result& result) {
   Output all(result.leading, Axes{}, "?");
   std::transform(result.status.begin(), result.status.end(), all.data<bool>(),
@@ -390,6 +453,12 @@ void bind_solver(nb::module_& module) {
           "base", &base_view, nb::sig("def base(self) -> " TENDRIL_ARRAY),
           "(..., 3): x, y, m, and heading, rad, of the platform; only of a MobileRobot or a "
           "MobileArm.")
+      .def_prop_ro("feed", &arm_base_view<&Result::feed>,
+                   nb::sig("def feed(self) -> " TENDRIL_ARRAY),
+                   "Shift of the arm's base along its z axis, m; not of a MobileRobot.")
+      .def_prop_ro("spin", &arm_base_view<&Result::spin>,
+                   nb::sig("def spin(self) -> " TENDRIL_ARRAY),
+                   "Of the arm's base about its z axis, rad; not of a MobileRobot.")
       .def_prop_ro("converged", &converged,
                    nb::sig("def converged(self) -> numpy.typing.NDArray[numpy.bool_]"),
                    "Both errors are within tolerance, the limits hold.")
@@ -445,7 +514,7 @@ void bind_solver(nb::module_& module) {
           nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot | MobileArm, name: str = "
                   "'auto', *, position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
                   "max_iterations: int | None = None, max_restarts: int | None = None) -> None"),
-          ":param robot: its base does not move: no feed, no spin\n"
+          ":param robot: a base that feeds is solved for too; its spin remains that of the start\n"
           ":param name: \"auto\", or another name\n"
           ":param position_tolerance: m, > 0\n"
           ":param angle_tolerance: rad, > 0\n"
@@ -481,13 +550,15 @@ void bind_solver(nb::module_& module) {
           nb::sig("def __repr__(self) -> str"))
       .def(
           "solve",
-          [](PySolver& self, nb::handle targets, nb::handle start, int threads, nb::handle base) {
-            return self.solving->solve(targets, start, base, threads);
+          [](PySolver& self, nb::handle targets, nb::handle start, int threads, nb::handle base,
+             nb::handle feed, nb::handle spin) {
+            return self.solving->solve(targets, {start, base, feed, spin}, threads);
           },
           nb::arg("targets"), nb::arg("start") = nb::none(), nb::arg("threads") = 0, nb::kw_only(),
-          nb::arg("base") = nb::none(),
+          nb::arg("base") = nb::none(), nb::arg("feed") = nb::none(), nb::arg("spin") = nb::none(),
           nb::sig("def solve(self, targets: " TENDRIL_LIKE ", start: " TENDRIL_LIKE
                   " | None = None, threads: int = 0, *, base: " TENDRIL_LIKE
+                  " | None = None, feed: " TENDRIL_LIKE " | None = None, spin: " TENDRIL_LIKE
                   " | None = None) -> IkResult"),
           "States that bring the tip, or the tool, to the targets. A target's solution does not "
           "depend on the others: a batch has the bits of single calls.\n\n"
@@ -505,6 +576,10 @@ void bind_solver(nb::module_& module) {
           "it\n"
           ":param base: of a MobileArm, where the platform starts, (3,) or one for each target: x, "
           "y, m, and heading, rad; none: all zero\n"
+          ":param feed: where an arm's base starts, m, in [0, feed_limit]; a number, or one for "
+          "each "
+          "target\n"
+          ":param spin: likewise, rad, which the solution keeps\n"
           ":raises ModelError: wrong shape or type; a target that is not finite has a status "
           "instead");
 }

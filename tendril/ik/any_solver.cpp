@@ -24,6 +24,8 @@ AnySolver make(const ContinuumRobot& robot, const SolverOptions& options,
   own.angle_tolerance = options.angle_tolerance;
   if constexpr (requires { own.max_restarts; })
     own.max_restarts = options.max_restarts.value_or(own.max_restarts);
+  if constexpr (requires { own.feed_base; })
+    own.feed_base = options.feed_base && robot.base().feed_limit > 0.0;
   return AnySolver(Solver(robot, own));
 }
 

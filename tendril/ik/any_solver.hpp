@@ -65,6 +65,8 @@ struct SolverOptions {
   double angle_tolerance = 1e-3;      ///< [rad], > 0
   std::optional<int> max_restarts{};  ///< >= 0, 0: only from the start; nothing: the solver's own
                                       ///< default. Solvers without restarts ignore it.
+  bool feed_base = true;  ///< the base feed is solved for too, within [0, feed_limit] of the robot;
+                          ///< false: taken as given, as by solvers of methods without base shift
 };
 
 enum class SolverGroup : std::uint8_t {

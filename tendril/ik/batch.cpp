@@ -22,14 +22,14 @@ class Worker {
   explicit Worker(const AnySolver& solver)
       : solver_(solver), start_(static_cast<std::size_t>(solver.robot().section_count())) {}
 
-  void solve(const TipTarget& target, SectionStates start, bool measure_time, BatchResult& result,
-             std::span<SectionState> states) noexcept {
+  void solve(const TipTarget& target, SectionStates start, const BaseState& base, bool measure_time,
+             BatchResult& result, std::span<SectionState> states) noexcept {
     if (start.empty()) {
-      straight_start(solver_.robot(), target, {}, start_);
+      straight_start(solver_.robot(), target, base, start_);
       start = start_;
     }
     const Clock::time_point begin = measure_time ? Clock::now() : Clock::time_point{};
-    const IkResult solution = solver_.solve(target, start);
+    const IkResult solution = solver_.solve(target, start, base);
     const Clock::time_point end = measure_time ? Clock::now() : Clock::time_point{};
     result = {.status = solution.status,
               .iterations = solution.iterations,
@@ -62,6 +62,7 @@ void solve_batch(const AnySolver& solver, std::span<const TipTarget> targets,
   require_size("states", states.size(), targets.size() * sections);
   if (!options.starts.empty())
     require_size("start states", options.starts.size(), targets.size() * sections);
+  if (!options.bases.empty()) require_size("bases", options.bases.size(), targets.size());
   if (options.threads < 0)
     throw ModelError("batch: threads = " + std::to_string(options.threads) + ", must be >= 0");
 
@@ -78,7 +79,8 @@ void solve_batch(const AnySolver& solver, std::span<const TipTarget> targets,
         const SectionStates start = options.starts.empty()
                                         ? SectionStates{}
                                         : options.starts.subspan(k * sections, sections);
-        worker.solve(targets[k], start, options.measure_time, results[k],
+        const BaseState base = options.bases.empty() ? BaseState{} : options.bases[k];
+        worker.solve(targets[k], start, base, options.measure_time, results[k],
                      states.subspan(k * sections, sections));
       }
     }

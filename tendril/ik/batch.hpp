@@ -22,6 +22,7 @@ struct BatchOptions {
   int threads = 0;            ///< >= 0; 0: as many as the machine has
   bool measure_time = false;  ///< reads a clock twice per solve
   SectionStates starts{};     ///< one pose per target, or none: `straight_start` of each target
+  std::span<const BaseState> bases{};  ///< start of the base, one per target, or none: at rest
 };
 
 /// Solves every target from its own start with copies of `solver`, over threads. A target's

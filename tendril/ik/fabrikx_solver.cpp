@@ -17,6 +17,7 @@ using Eigen::Vector3d;
 
 constexpr double kStraight = 1e-12;  // [rad], below it an arc is as long as its chord
 constexpr double kProgress = 0.95;   // ratio of the score that a run must fall below to continue
+constexpr double kSameScore = 1e-9;  // ratio: two rests are the same fixed point
 
 void check(const FabrikxOptions& options) {
   constexpr const char* kObject = "fabrikx options";
@@ -28,6 +29,8 @@ void check(const FabrikxOptions& options) {
   if (!(inner.max_feed_step > 0.0))  // infinity: no limit
     refuse(kObject, "section_ik.max_feed_step", inner.max_feed_step, "> 0", "m");
   require(kObject, "stall_window", options.stall_window, {.low = 1});
+  require(kObject, "rotation_period", options.rotation_period, {.low = 0});
+  require(kObject, "rotation_divisor", options.rotation_divisor, {.low = 1.0});
 }
 
 }  // namespace
@@ -59,7 +62,9 @@ IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
   const double at_rest = kReachingAtRest * robot_.max_length();
   double watched_score = score_;
   int watched_since = 0;
+  double rest_score = -1.0;  // where the last rotation began
   for (int i = 1; i <= options_.max_iterations; ++i) {
+    if (i > 1 && iterations_to_rotation(i - 1) == 0) rotate_about_tip();
     forward_reach();
     const double moved = backward_reach();
     keep_if_best();
@@ -69,7 +74,12 @@ IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
     }
     const bool is_at_rest = moved <= at_rest;
     if (!options_.stall_restart) {
-      if (is_at_rest) return report(IkStatus::Stalled, i);
+      if (!is_at_rest) continue;
+      // Iterations until the next rotation would change nothing: they count, but do not run.
+      const bool is_back = std::abs(score_ - rest_score) <= kSameScore * score_;
+      if (options_.rotation_period == 0 || is_back) return report(IkStatus::Stalled, i);
+      rest_score = score_;
+      i = std::min(i + iterations_to_rotation(i), options_.max_iterations);
       continue;
     }
     if (score_ < kProgress * watched_score) {
@@ -105,6 +115,31 @@ void FabrikxSolver::restart() noexcept {
   restarted_ = true;
   place(states_);
   keep_if_best();
+}
+
+int FabrikxSolver::iterations_to_rotation(int iteration) const noexcept {
+  if (options_.rotation_period == 0) return options_.max_iterations;
+  return (options_.rotation_period - iteration % options_.rotation_period) %
+         options_.rotation_period;
+}
+
+/// Rotates all key points about the tip. Without a desired direction that of (2.37) is missing.
+void FabrikxSolver::rotate_about_tip() noexcept {
+  const Vector3d tip = links_.back().end;
+  const Vector3d desired =
+      target_.task == TipTask::PositionAndDirection
+          ? target_direction_
+          : direction_of(target_.position() - links_.back().tangent_point, tip_axis_);
+  const Vector3d axis = tip_axis_.cross(desired);
+  const double sine = axis.norm();
+  const double angle = std::atan2(sine, tip_axis_.dot(desired)) / options_.rotation_divisor;
+  const Vector3d unit_axis = sine > 0.0 ? Vector3d(axis / sine) : tip_axis_.unitOrthogonal();
+  const Eigen::Matrix3d R = Eigen::AngleAxisd(angle, unit_axis).toRotationMatrix();
+  for (Link& link : links_) {
+    link.tangent_point = tip + R * (link.tangent_point - tip);
+    link.end = tip + R * (link.end - tip);
+  }
+  tip_axis_ = R * tip_axis_;
 }
 
 /// Places the chain of tangent links on a pose. Writes nothing that `start` may be a view of.

@@ -18,6 +18,11 @@ struct FabrikxOptions {              ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   SectionSolve section_solve = SectionSolve::Newton;
+  /// Every `rotation_period` iterations the whole robot is rotated about its tip by the angle that
+  /// its direction is off, over `rotation_divisor`, which moves it out of a fixed point. The source
+  /// has 100 iterations ([FABRIKx] sec. 3.1.3) and a divisor of at least 3 ([Chord]). 0: never.
+  int rotation_period = 100;      ///< iterations, >= 0
+  double rotation_divisor = 3.0;  ///< >= 1
   /// Options of the single-section solves. The feed limit is taken from the robot, see `feed_base`.
   SectionIkOptions section_ik{};
   /// Extension, not in [FABRIKx]: the forward stage bends no section by more than its limit, which
@@ -45,18 +50,18 @@ struct FabrikxOptions {              ///< every field has a working default
 /// docs/theory/kinematics.md, "Tangent links".
 ///
 /// Usual failure: the last section is at its bend limit and the rest of the chain no longer moves;
-/// more iterations do not help, `cap_forward_bend` and `stall_restart` do. A straight arm with its
-/// target on its own axis does not move either: start bent.
+/// without rotations more iterations do not help, `cap_forward_bend` and `stall_restart` do. A
+/// straight arm with its target on its own axis does not move either: start bent.
 class FabrikxSolver {
  public:
   explicit FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& options = {});
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
   /// the previous solution). Base spin is taken as given, and feed unless `feed_base` is set. Stops
-  /// when the errors are within tolerance (0 iterations if they are at the start), when an
-  /// iteration moves no section end any more (Stalled; not with `stall_restart`), or when the
-  /// budget is spent; returns the best iterate, `jumped` if it was found from a random pose.
-  /// InvalidTarget and InvalidStart (wrong count, NaN or infinity in start or base) come with
+  /// when the errors are within tolerance (0 iterations if they are at the start), when neither an
+  /// iteration nor a rotation leads to another pose any more (Stalled; not with `stall_restart`),
+  /// or when the budget is spent; returns the best iterate, `jumped` if it was found from a random
+  /// pose. InvalidTarget and InvalidStart (wrong count, NaN or infinity in start or base) come with
   /// infinite errors and the states of `ContinuumRobot::straight`.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept;
@@ -93,6 +98,8 @@ class FabrikxSolver {
   void load(const TipTarget& target, SectionStates start, const BaseState& base) noexcept;
   void place(SectionStates start) noexcept;
   void restart() noexcept;
+  [[nodiscard]] int iterations_to_rotation(int iteration) const noexcept;
+  void rotate_about_tip() noexcept;
   void forward_reach() noexcept;
   [[nodiscard]] double backward_reach() noexcept;
   [[nodiscard]] PlanarShape reach_in_plane(int i, double rho, double z) const noexcept;

@@ -10,7 +10,7 @@ namespace tendril {
 LevenbergSolver::LevenbergSolver(const ContinuumRobot& robot, const LevenbergOptions& options)
     : robot_(robot),
       options_(options),
-      descent_(robot),
+      descent_(robot, options.feed_base),
       trial_(static_cast<std::size_t>(robot.section_count())),
       best_(trial_.size()) {
   require_solver_options("levenberg options", options);
@@ -23,8 +23,8 @@ IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
   IkResult result;
   result.base = base;
   double best_cost = std::numeric_limits<double>::infinity();
-  const auto descend = [&](SectionStates from, bool restarted) {
-    descent_.place(from, base);
+  const auto descend = [&](SectionStates from, const BaseState& from_base, bool restarted) {
+    descent_.place(from, from_base);
     const DescentEnd end =
         descent_.run(Descent::StopRule::GiveUpEarly, result.iterations, options_.max_iterations);
     // The cost weighs both errors, the tolerances each alone: what converged may cost more.
@@ -33,16 +33,19 @@ IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
       result.position_error = descent_.position_error();
       result.angle_error = descent_.angle_error();
       result.jumped = restarted;
+      result.base = descent_.base();
       descent_.states(best_);
     }
     return end;
   };
   descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
   SplitMix64 random(options_.seed);
-  DescentEnd end = descend(start, false);
+  DescentEnd end = descend(start, base, false);
   for (int restart = 0; restart < options_.max_restarts && end == DescentEnd::Stalled; ++restart) {
     random_states(robot_, random, trial_);
-    end = descend(trial_, true);
+    BaseState trial_base = base;
+    if (options_.feed_base) trial_base.feed = random.uniform(0.0, robot_.base().feed_limit);
+    end = descend(trial_, trial_base, true);
   }
   const bool met = result.position_error <= options_.position_tolerance &&
                    result.angle_error <= options_.angle_tolerance;

@@ -13,6 +13,7 @@ struct LevenbergOptions {            ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   int max_restarts = 0;              ///< from random admissible poses, when a descent stalls, >= 0
+  bool feed_base = false;            ///< the base feed is solved for too, within [0, feed_limit]
   std::uint64_t seed = 1;            ///< of the restarts; the same seed gives the same solution
 };
 
@@ -30,10 +31,11 @@ class LevenbergSolver {
   explicit LevenbergSolver(const ContinuumRobot& robot, const LevenbergOptions& options = {});
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
-  /// the previous solution). Base feed and spin are taken as given. Converged with 0 iterations if
-  /// the start meets the target; Stalled when the descent and every restart stalled. Returns the
-  /// pose of the descent that converged, else the best one by the sum of squares of both errors;
-  /// `jumped` if a restart found it. InvalidTarget and InvalidStart as FabrikxSolver.
+  /// the previous solution). The base's spin is taken as given, and its feed unless `feed_base`.
+  /// Converged with 0 iterations if the start meets the target; Stalled when the descent and every
+  /// restart stalled. Returns the pose of the descent that converged, else the best one by the sum
+  /// of squares of both errors; `jumped` if a restart found it. InvalidTarget and InvalidStart as
+  /// FabrikxSolver.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept;
 

@@ -52,6 +52,7 @@ MobileContinuumSolver make_mobile_solver(const std::string& name, const MobileCo
   own.arm.angle_tolerance = options.angle_tolerance;
   if (options.max_iterations != 0) own.arm.max_iterations = options.max_iterations;
   own.arm.max_restarts = options.max_restarts.value_or(own.arm.max_restarts);
+  own.arm.feed_base = options.feed_base && robot.arm.base().feed_limit > 0.0;
   return MobileContinuumSolver(robot, own);
 }
 

@@ -42,11 +42,13 @@ std::vector<SectionParameters> repeated(int count, const SectionParameters& sect
 /// Robots of every kind: most solvers serve only some of them.
 std::vector<NamedRobot> ordinary_robots() {
   const SectionParameters arc{.length = 0.05, .bend_angle_limit = 60 * kDegree};
-  std::vector<NamedRobot> robots{{"three arcs", plain_robot()},
-                                 {"one arc", ContinuumRobot({arc})},
-                                 {"ten arcs", ContinuumRobot(repeated(10, arc))},
-                                 {"mixed", mixed_robot()},
-                                 {"table 3.10 robot 1", table_robot()}};
+  std::vector<NamedRobot> robots{
+      {"three arcs", plain_robot()},
+      {"one arc", ContinuumRobot({arc})},
+      {"ten arcs", ContinuumRobot(repeated(10, arc))},
+      {"three arcs on a feed", ContinuumRobot(repeated(3, arc), {.feed_limit = 0.3})},
+      {"mixed", mixed_robot()},
+      {"table 3.10 robot 1", table_robot()}};
   for (unsigned seed = 0; seed < 3; ++seed) {
     Random random(seed);
     robots.push_back({"random_robot(" + std::to_string(seed) + ")",
@@ -195,10 +197,34 @@ TEST_CASE("every solver: solutions are honest and inside the limits", "[ik]") {
       const IkResult result =
           solver.solve(target, seed % 3 == 0 ? robot.straight() : SectionStates(start), base);
       check_honest(result, robot, target, options, options.max_iterations);
-      CHECK(result.base.feed == base.feed);
+      const double feed_limit = robot.base().feed_limit;
+      CHECK((feed_limit > 0.0 ? result.base.feed >= 0.0 && result.base.feed <= feed_limit
+                              : result.base.feed == base.feed));
       CHECK(result.base.spin == base.spin);
     }
   });
+}
+
+TEST_CASE("solvers with base shift: targets beyond the arm's own reach are found", "[ik]") {
+  const ContinuumRobot robot(repeated(3, {.length = 0.05, .bend_angle_limit = pi / 2}),
+                             {.feed_limit = 0.3});
+  constexpr unsigned kTargets = 200;
+  const auto solved_by = [&](const char* name, bool feed_base) {
+    AnySolver solver = make_solver(name, robot, {.feed_base = feed_base});
+    unsigned solved = 0;
+    for (unsigned seed = 0; seed < kTargets; ++seed) {
+      Random random(seed);
+      const BaseState base{.feed = random.uniform(0.0, 0.3)};
+      const TipTarget target = target_of(robot, random_states(random, robot), task_of(seed), base);
+      solved += solver.solve(target, robot.straight()).converged();
+    }
+    return solved;
+  };
+  for (const char* const name : {"auto", "levenberg", "fabrikx", "jacobian", "fabrikx-jacobian"}) {
+    INFO("solver " << name);
+    CHECK(solved_by(name, true) > 3 * solved_by(name, false));
+  }
+  CHECK(solved_by("auto", true) == kTargets);
 }
 
 TEST_CASE("every solver: budgets down to one iteration are kept", "[ik]") {

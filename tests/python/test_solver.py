@@ -258,3 +258,25 @@ def test_one_solver_serves_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert np.array_equal(found, expected)
+
+
+def test_a_base_that_feeds_is_solved_for() -> None:
+    arm = td.ContinuumRobot([td.Section(length=0.05)] * 3, feed_limit=0.3)
+    states = arm.random_states(100, rng=2)
+    feed = np.linspace(0.0, 0.3, 100)
+    targets = arm.tip_pose(states, feed=feed)
+    result = td.Solver(arm).solve(targets)
+    assert result.converged.all()
+    assert result.feed.shape == (100,) and (result.feed >= 0).all() and (result.feed <= 0.3).all()
+    found = arm.tip_pose(result.states, feed=result.feed)
+    assert np.abs(found[:, :3, 3] - targets[:, :3, 3]).max() < 1e-5
+
+    one = td.Solver(arm).solve([0.0, 0.0, 0.32])
+    assert one.feed >= 0.17 and one.spin == 0.0
+    kept = td.Solver(arm, max_restarts=0).solve(targets[7], start=states[7], feed=feed[7])
+    assert kept.iterations == 0 and kept.feed == feed[7]
+    spun = td.Solver(arm).solve([0.05, 0.0, 0.2], spin=0.5)
+    tip = arm.tip_pose(spun.states, feed=spun.feed, spin=spun.spin)[:3, 3]
+    assert spun.spin == 0.5 and np.abs(tip - [0.05, 0.0, 0.2]).max() < 1e-5
+    with pytest.raises(td.ModelError, match=r"feed = 0\.4.* must be in \[0, 0\.3"):
+        td.Solver(arm).solve([0.0, 0.0, 0.2], feed=0.4)

@@ -23,10 +23,12 @@ CombinedSolver::CombinedSolver(const ContinuumRobot& robot, const CombinedOption
     : options_(checked(options)),
       fabrikx_(robot, {.max_iterations = fabrikx_budget(options),
                        .position_tolerance = options.position_tolerance,
-                       .angle_tolerance = options.angle_tolerance}),
+                       .angle_tolerance = options.angle_tolerance,
+                       .feed_base = options.feed_base}),
       jacobian_(robot, {.max_iterations = std::max(1, jacobian_budget(options)),
                         .position_tolerance = options.position_tolerance,
-                        .angle_tolerance = options.angle_tolerance}),
+                        .angle_tolerance = options.angle_tolerance,
+                        .feed_base = options.feed_base}),
       start_(static_cast<std::size_t>(robot.section_count())) {}
 
 IkResult CombinedSolver::solve(const TipTarget& target, SectionStates start,
@@ -40,7 +42,7 @@ IkResult CombinedSolver::solve(const TipTarget& target, SectionStates start,
   const IkResult second = jacobian_.solve(
       target,
       options_.second_start == SecondStart::GivenStart ? SectionStates(start_) : first.states,
-      base);
+      options_.second_start == SecondStart::GivenStart ? base : first.base);
   const bool second_is_better =
       second.converged() || error_ratio(second, options_) < error_ratio(first, options_);
   IkResult better = second_is_better ? second : first;

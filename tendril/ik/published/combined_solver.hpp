@@ -18,6 +18,7 @@ struct CombinedOptions {             ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   SecondStart second_start = SecondStart::GivenStart;
+  bool feed_base = false;  ///< of both methods
 };
 
 /// FABRIKx, and the damped Jacobian method (bend vectors) where FABRIKx gives up. Of n iterations

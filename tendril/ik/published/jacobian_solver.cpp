@@ -29,37 +29,40 @@ JacobianSolver::JacobianSolver(const ContinuumRobot& robot, const JacobianOption
       options_(options),
       states_(static_cast<std::size_t>(robot.section_count())),
       best_(states_.size()),
-      jacobian_(6, robot.coordinate_count()),
-      step_(robot.coordinate_count()) {
+      jacobian_(6, robot.coordinate_count() + (options.feed_base ? 1 : 0)),
+      step_(jacobian_.cols()) {
   check(options);
 }
 
 IkResult JacobianSolver::solve(const TipTarget& target, SectionStates start,
                                const BaseState& base) noexcept {
   if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
-  load(start);
-  evaluate(target, base);
-  if (best_within_tolerance()) return report(IkStatus::Converged, 0, base);
+  load(start, base);
+  evaluate(target);
+  if (best_within_tolerance()) return report(IkStatus::Converged, 0);
   if (raise_to_least_start()) {
-    evaluate(target, base);
-    if (best_within_tolerance()) return report(IkStatus::Converged, 0, base);
+    evaluate(target);
+    if (best_within_tolerance()) return report(IkStatus::Converged, 0);
   }
   const double at_rest = kAtRest * std::max(1.0, robot_.max_length());
   for (int i = 1; i <= options_.max_iterations; ++i) {
     solve_for_step(target);
     const double moved = apply_step();
-    evaluate(target, base);
-    if (best_within_tolerance()) return report(IkStatus::Converged, i, base);
-    if (moved <= at_rest) return report(IkStatus::Stalled, i, base);
+    evaluate(target);
+    if (best_within_tolerance()) return report(IkStatus::Converged, i);
+    if (moved <= at_rest) return report(IkStatus::Stalled, i);
   }
-  return report(IkStatus::MaxIterations, options_.max_iterations, base);
+  return report(IkStatus::MaxIterations, options_.max_iterations);
 }
 
 /// Reads all of `start` before anything that `start` may be a view of is written.
-void JacobianSolver::load(SectionStates start) noexcept {
+void JacobianSolver::load(SectionStates start, const BaseState& base) noexcept {
   for (int i = 0; i < robot_.section_count(); ++i) states_[i] = robot_.clamped(i, start[i]);
+  base_ = base;
+  if (options_.feed_base) base_.feed = std::clamp(base.feed, 0.0, robot_.base().feed_limit);
   best_score_ = std::numeric_limits<double>::infinity();
   best_ = states_;
+  best_base_ = base_;
 }
 
 /// Returns whether a state changed.
@@ -77,8 +80,8 @@ bool JacobianSolver::raise_to_least_start() noexcept {
 }
 
 /// Tip pose and plain Jacobian of the states, and the states kept if they are the best so far.
-void JacobianSolver::evaluate(const TipTarget& target, const BaseState& base) noexcept {
-  X_BE_ = tip_jacobian(robot_, states_, base, jacobian_);
+void JacobianSolver::evaluate(const TipTarget& target) noexcept {
+  X_BE_ = tip_jacobian(robot_, states_, base_, jacobian_.leftCols(robot_.coordinate_count()));
   const double e_L = position_error(X_BE_, target);
   const double e_A = angle_error(X_BE_, target);
   const double score = std::max(e_L / options_.position_tolerance, e_A / options_.angle_tolerance);
@@ -87,11 +90,13 @@ void JacobianSolver::evaluate(const TipTarget& target, const BaseState& base) no
   best_position_error_ = e_L;
   best_angle_error_ = e_A;
   best_ = states_;
+  best_base_ = base_;
 }
 
 /// step_ = J^T (J J^T + lambda I)^-1 (x_goal - x), in the weighted coordinates.  (1.18)
 void JacobianSolver::solve_for_step(const TipTarget& target) noexcept {
   for (int i = 0; i < robot_.section_count(); ++i) weight_columns(i);
+  if (options_.feed_base) jacobian_.rightCols<1>() = options_.length_weight * Vector6d::Unit(2);
   const auto solve_rows = [&]<int Rows>(const Eigen::Matrix<double, Rows, 1>& residual) {
     const auto J = jacobian_.topRows<Rows>();
     Eigen::Matrix<double, Rows, Rows> A;
@@ -135,6 +140,12 @@ double JacobianSolver::apply_step() noexcept {
                       std::abs(next.extension - state.extension)});
     state = next;
   }
+  if (options_.feed_base) {
+    const double feed = std::clamp(base_.feed + options_.length_weight * step_.tail<1>()[0], 0.0,
+                                   robot_.base().feed_limit);
+    moved = std::max(moved, std::abs(feed - base_.feed));
+    base_.feed = feed;
+  }
   return moved;
 }
 
@@ -161,13 +172,12 @@ bool JacobianSolver::best_within_tolerance() const noexcept {
          best_angle_error_ <= options_.angle_tolerance;
 }
 
-IkResult JacobianSolver::report(IkStatus status, int iterations,
-                                const BaseState& base) const noexcept {
+IkResult JacobianSolver::report(IkStatus status, int iterations) const noexcept {
   return {.status = status,
           .iterations = iterations,
           .position_error = best_position_error_,
           .angle_error = best_angle_error_,
-          .base = base,
+          .base = best_base_,
           .states = best_};
 }
 

@@ -20,6 +20,7 @@ struct JacobianOptions {             ///< every field has a working default
   double damping = 1e-6;           ///< lambda [m^2], > 0
   double direction_weight = 0.05;  ///< w_A [m], > 0: a direction error of 1 counts as this distance
   double length_weight = 0.01;     ///< w_S [m], > 0: a length change of this size counts as 1 rad
+  bool feed_base = false;  ///< the base feed is solved for too, as a length, within [0, feed_limit]
 };
 
 /// The damped Jacobian method, the usual baseline: full steps
@@ -50,10 +51,10 @@ class JacobianSolver {
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
   /// the previous solution). Converged with 0 iterations if the start meets the target; otherwise
   /// sections that are straighter or shorter than the least start are first brought up to it, in
-  /// their own phi and inside their limits. Base feed and spin are taken as given. Stalled when a
-  /// step moves nothing any more; MaxIterations when the budget is spent; returns the best pose
-  /// seen, by the larger of the two errors in units of their tolerances. InvalidTarget and
-  /// InvalidStart as FabrikxSolver.
+  /// their own phi and inside their limits. The base's spin is taken as given, and its feed unless
+  /// `feed_base`. Stalled when a step moves nothing any more; MaxIterations when the budget is
+  /// spent; returns the best pose seen, by the larger of the two errors in units of their
+  /// tolerances. InvalidTarget and InvalidStart as FabrikxSolver.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept;
 
@@ -61,22 +62,22 @@ class JacobianSolver {
   [[nodiscard]] const JacobianOptions& options() const noexcept { return options_; }
 
  private:
-  void load(SectionStates start) noexcept;
+  void load(SectionStates start, const BaseState& base) noexcept;
   [[nodiscard]] bool raise_to_least_start() noexcept;
-  void evaluate(const TipTarget& target, const BaseState& base) noexcept;
+  void evaluate(const TipTarget& target) noexcept;
   void solve_for_step(const TipTarget& target) noexcept;
   [[nodiscard]] double apply_step() noexcept;
   [[nodiscard]] SectionState stepped(int i, const SectionState& state) const noexcept;
   void weight_columns(int i) noexcept;
   [[nodiscard]] bool best_within_tolerance() const noexcept;
-  [[nodiscard]] IkResult report(IkStatus status, int iterations,
-                                const BaseState& base) const noexcept;
+  [[nodiscard]] IkResult report(IkStatus status, int iterations) const noexcept;
 
   ContinuumRobot robot_;
   JacobianOptions options_;
 
   // Buffers of the running solve; sized in the constructor.
   std::vector<SectionState> states_, best_;
+  BaseState base_, best_base_;
   Eigen::Isometry3d X_BE_ = Eigen::Isometry3d::Identity();
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Eigen::VectorXd step_;
