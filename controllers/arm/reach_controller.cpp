@@ -61,7 +61,8 @@ AnySolver default_solver(const ContinuumRobot& robot, const SolverOptions& optio
                                       .feed_base = robot.base().feed_limit > 0.0}));
 }
 
-/// FABRIKx in a loop has few iterations in a step: it rotates the robot more often than published.
+/// FABRIKx in a loop has few iterations in a step: it rotates the robot more often than published,
+/// and keeps the tip's direction where none is desired.
 AnySolver fabrikx_solver(const ContinuumRobot& robot, const SolverOptions& options,
                          int extra_iterations) {
   return AnySolver(
@@ -69,6 +70,7 @@ AnySolver fabrikx_solver(const ContinuumRobot& robot, const SolverOptions& optio
                             .position_tolerance = options.position_tolerance,
                             .angle_tolerance = options.angle_tolerance,
                             .rotation_period = kRotationPeriod,
+                            .keep_free_direction = true,
                             .feed_base = robot.base().feed_limit > 0.0}));
 }
 

@@ -17,6 +17,7 @@ using Eigen::Vector3d;
 
 constexpr double kStraight = 1e-12;  // [rad], below it an arc is as long as its chord
 constexpr double kProgress = 0.95;   // ratio of the score that a run must fall below to continue
+constexpr double kAligned = 1e-9;    // [rad], a smaller rotation moves nothing
 constexpr double kSameScore = 1e-9;  // ratio: two rests are the same fixed point
 
 void check(const FabrikxOptions& options) {
@@ -77,7 +78,8 @@ IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
       if (!is_at_rest) continue;
       // Iterations until the next rotation would change nothing: they count, but do not run.
       const bool is_back = std::abs(score_ - rest_score) <= kSameScore * score_;
-      if (options_.rotation_period == 0 || is_back) return report(IkStatus::Stalled, i);
+      const bool can_rotate = options_.rotation_period > 0 && missing_rotation().norm() > kAligned;
+      if (!can_rotate || is_back) return report(IkStatus::Stalled, i);
       rest_score = score_;
       i = std::min(i + iterations_to_rotation(i), options_.max_iterations);
       continue;
@@ -123,18 +125,27 @@ int FabrikxSolver::iterations_to_rotation(int iteration) const noexcept {
          options_.rotation_period;
 }
 
-/// Rotates all key points about the tip. Without a desired direction that of (2.37) is missing.
-void FabrikxSolver::rotate_about_tip() noexcept {
-  const Vector3d tip = links_.back().end;
+/// Rotation vector from the tip's direction to the desired one [rad]. Where none is desired, it is
+/// that of (2.37).
+Vector3d FabrikxSolver::missing_rotation() const noexcept {
   const Vector3d desired =
       target_.task == TipTask::PositionAndDirection
           ? target_direction_
           : direction_of(target_.position() - links_.back().tangent_point, tip_axis_);
   const Vector3d axis = tip_axis_.cross(desired);
   const double sine = axis.norm();
-  const double angle = std::atan2(sine, tip_axis_.dot(desired)) / options_.rotation_divisor;
   const Vector3d unit_axis = sine > 0.0 ? Vector3d(axis / sine) : tip_axis_.unitOrthogonal();
-  const Eigen::Matrix3d R = Eigen::AngleAxisd(angle, unit_axis).toRotationMatrix();
+  return std::atan2(sine, tip_axis_.dot(desired)) * unit_axis;
+}
+
+/// Rotates all key points about the tip.
+void FabrikxSolver::rotate_about_tip() noexcept {
+  const Vector3d tip = links_.back().end;
+  const Vector3d missing = missing_rotation();
+  const double angle = missing.norm();
+  if (!(angle > 0.0)) return;
+  const Eigen::Matrix3d R =
+      Eigen::AngleAxisd(angle / options_.rotation_divisor, missing / angle).toRotationMatrix();
   for (Link& link : links_) {
     link.tangent_point = tip + R * (link.tangent_point - tip);
     link.end = tip + R * (link.end - tip);
@@ -167,8 +178,10 @@ void FabrikxSolver::place(SectionStates start) noexcept {
 void FabrikxSolver::forward_reach() noexcept {
   const int last = robot_.section_count() - 1;
   Vector3d goal = target_.position();  // (2.35)
-  const Vector3d v_free = direction_of(links_[last].tangent_point - goal,
-                                       -tip_axis_);  // (2.37)
+  const Vector3d v_free = options_.keep_free_direction
+                              ? Vector3d(-tip_axis_)
+                              : direction_of(links_[last].tangent_point - goal,
+                                             -tip_axis_);  // (2.37)
   Vector3d v = target_.task == TipTask::PositionAndDirection ? Vector3d(-target_direction_)
                                                              : v_free;  // (2.36)
   for (int i = last; i > 0; --i) {

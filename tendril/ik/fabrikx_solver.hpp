@@ -25,6 +25,9 @@ struct FabrikxOptions {              ///< every field has a working default
   double rotation_divisor = 3.0;  ///< >= 1
   /// Options of the single-section solves. The feed limit is taken from the robot, see `feed_base`.
   SectionIkOptions section_ik{};
+  /// Extension, not in [FABRIKx]: without a desired direction the forward stage keeps the tip's
+  /// present one instead of (2.37). From a near start it ends near it; for tracking.
+  bool keep_free_direction = false;
   /// Extension, not in [FABRIKx]: the forward stage bends no section by more than its limit, which
   /// hands the limit on to the neighbors and removes most stalls of robots with moderate limits.
   bool cap_forward_bend = false;
@@ -99,6 +102,7 @@ class FabrikxSolver {
   void place(SectionStates start) noexcept;
   void restart() noexcept;
   [[nodiscard]] int iterations_to_rotation(int iteration) const noexcept;
+  [[nodiscard]] Eigen::Vector3d missing_rotation() const noexcept;
   void rotate_about_tip() noexcept;
   void forward_reach() noexcept;
   [[nodiscard]] double backward_reach() noexcept;
