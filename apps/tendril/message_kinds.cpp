@@ -7,6 +7,9 @@ namespace tendril {
 namespace {
 
 constexpr ErrorKind kErrorKinds[] = {
+    {{"not-loaded", "MuJoCo, a plugin or a Python package is missing, or has another version.",
+      "Run the command that the line names, or `tendril doctor`."},
+     {"libmujoco", "libtendril", "pip install"}},
     {{"renamed", "A key, setting, metric or controller has another name now.",
       "Write the name that the line gives."},
      {"is called"}},
@@ -28,7 +31,7 @@ constexpr ErrorKind kErrorKinds[] = {
      {"is missing"}},
     {{"missing-file", "A file does not exist or cannot be read.",
       "Correct the path. Paths in a file are relative to that file."},
-     {"No such file", "no such file", "must be a readable file"}},
+     {"No such file", "no such file", "must be a readable file", "is not a file"}},
     {{"syntax", "A file is not valid TOML or XML.", "Correct the line and column that are named."},
      {"Error while parsing", "must be in quotes", "mismatched element"}},
     {{"wrong-kind-of-file", "The command cannot use a file of this kind.",
@@ -55,9 +58,6 @@ constexpr ErrorKind kErrorKinds[] = {
     {{"output-exists", "An output would replace a file that Tendril has not written.",
       "Name another output, or remove the file."},
      {": exists", "has not written it", "an input of this command"}},
-    {{"not-loaded", "MuJoCo or a plugin could not be loaded in the required version.",
-      "Run `tendril doctor`."},
-     {"libmujoco", "libtendril"}},
     {{"wrong-type", "A value has another type than the key takes.",
       "Write a number, a list, a text in quotes, or true or false, as the line says."},
      {"must be a number", "must be a string", "must be true or false", "must be a list"}},

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -88,12 +89,14 @@ class TableCommand(unittest.TestCase):
         return done.stdout
 
     def refusal(self, exit_code, *arguments, text=None):
-        """The one line that the program ends with."""
+        """The one line that the program ends with, without its code."""
         done = self.run_program(*arguments, text=text)
         self.assertEqual(done.returncode, exit_code, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertTrue(done.stderr.startswith("tendril: "), done.stderr)
-        return done.stderr[len("tendril: ") :].rstrip("\n")
+        line, code = re.fullmatch(r"tendril: (.*) \[([a-z-]+)\]\n", done.stderr, re.S).groups()
+        self.assertTrue(code)
+        return line
 
     def random_targets(self, robot, count, seed=1):
         """Tip poses of random states inside the limits, as the program computes them."""
@@ -312,7 +315,9 @@ class TableCommand(unittest.TestCase):
             process.stderr.close()
             code = process.wait(timeout=60)
             if ignores:
-                self.assertEqual((code, errors), (IO, "tendril: stdout: Broken pipe: could not be written\n"))
+                self.assertEqual(
+                    (code, errors), (IO, "tendril: stdout: Broken pipe: could not be written [input-output]\n")
+                )
             else:
                 self.assertEqual((code, errors), (-13, ""))
 
@@ -378,7 +383,8 @@ class TableCommand(unittest.TestCase):
                     timeout=60,
                 )
             self.assertEqual(
-                (done.returncode, done.stderr), (IO, "tendril: stdout: No space left on device: could not be written\n")
+                (done.returncode, done.stderr),
+                (IO, "tendril: stdout: No space left on device: could not be written [input-output]\n"),
             )
 
     def test_a_program_without_stdin_and_stdout_writes_its_file(self):

@@ -514,7 +514,8 @@ class PlanCommand(PlanTest):
         self.assertEqual(inside["waypoints"][0]["status"], "base_in_obstacle")
         done = self.run_program("plan.toml", "--path", "poses.csv")
         self.assertEqual(
-            (done.returncode, done.stderr), (USAGE, "tendril: --path: no waypoint was reached: there is no path\n")
+            (done.returncode, done.stderr),
+            (USAGE, "tendril: --path: no waypoint was reached: there is no path [bad-input]\n"),
         )
 
     def test_every_shape_stands_where_it_is_put(self):
@@ -677,7 +678,7 @@ class PlanCommand(PlanTest):
             (
                 USAGE,
                 "tendril: start: the body's clearance from obstacle 0 is -18.000 mm: must be at least the "
-                "margin, 0.000 mm\n",
+                "margin, 0.000 mm [out-of-range]\n",
             ),
         )
         self.assertIn("no.toml: No such file", self.run_program(self.write('robot = "no.toml"\n' + one)).stderr)
@@ -734,7 +735,8 @@ class PlanCommand(PlanTest):
         concave = "[[obstacle]]\npolygon = [[1, 0], [3, 0], [3, 2], [2, 1], [1, 2]]\n[grasp]\nobject = 0\nwrap_angle = "
         done = self.run_program(self.write(concave + "1.0\n"))
         self.assertEqual(
-            (done.returncode, done.stderr), (USAGE, "tendril: grasp: object = 0, must be a disc or a convex polygon\n")
+            (done.returncode, done.stderr),
+            (USAGE, "tendril: grasp: object = 0, must be a disc or a convex polygon [out-of-range]\n"),
         )
         self.assertIn("wrap_angle = 7: must be in (0, 2 pi)", self.refusal(concave + "7.0\n"))
 

@@ -336,7 +336,9 @@ class HostileFiles(SweepTest):
                 done = subprocess.run(
                     [PROGRAM, *command], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
                 )
-                self.assertEqual((done.returncode, done.stderr), (2, f"tendril: {kind}.h5: is not a file\n"))
+                self.assertEqual(
+                    (done.returncode, done.stderr), (2, f"tendril: {kind}.h5: is not a file [missing-file]\n")
+                )
 
 
 class Guarantees(SweepTest):
@@ -1080,7 +1082,8 @@ class RayNode(SweepTest):
         )
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(
-            done.stderr, "tendril: engine: ray: Python module ray is missing: pip install 'tendril-mujoco[ray]'\n"
+            done.stderr,
+            "tendril: engine: ray: Python module ray is missing: pip install 'tendril-mujoco[ray]' [not-loaded]\n",
         )
 
 
