@@ -272,7 +272,7 @@ def test_a_base_that_feeds_is_solved_for() -> None:
     assert np.abs(found[:, :3, 3] - targets[:, :3, 3]).max() < 1e-5
 
     one = td.Solver(arm).solve([0.0, 0.0, 0.32])
-    assert one.feed >= 0.17 and one.spin == 0.0
+    assert one.feed >= 0.17 - 1e-5 and one.spin == 0.0
     kept = td.Solver(arm, max_restarts=0).solve(targets[7], start=states[7], feed=feed[7])
     assert kept.iterations == 0 and kept.feed == feed[7]
     spun = td.Solver(arm).solve([0.05, 0.0, 0.2], spin=0.5)
