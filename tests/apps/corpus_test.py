@@ -201,7 +201,7 @@ def full_device(program):
             done = subprocess.run(
                 [program, *arguments], cwd=name, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
             )
-        if done.returncode != IO or done.stderr != "tendril: stdout: could not be written\n":
+        if done.returncode != IO or done.stderr != "tendril: stdout: could not be written [input-output]\n":
             problems.append(f"{' '.join(arguments)} > /dev/full: exit code {done.returncode}: {done.stderr.strip()}")
     return problems
 

@@ -371,8 +371,8 @@ duration = 0.25
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn(
-            "must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, "
-            "inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place",
+            "must match one of base_shift-base_shift, catheter-catheter, eel-eel, endoscopy-endoscopy, "
+            "hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place",
             done.stderr,
         )
 
