@@ -5,11 +5,13 @@
 #include <mujoco/mjxmacro.h>
 #include <mujoco/mujoco.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <sstream>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "plugin/model_indices.hpp"
@@ -78,10 +80,11 @@ double bytes_of_data(const mjModel& sizes) {
 }
 
 // What precedes the arrays: header, sizes, options and flags.
-constexpr std::size_t kArraysBegin =
-    sizeof(BinaryHeader) + kSizeCount * sizeof(mjtSize) + sizeof(mjOption) + sizeof(mjVisual) +
-    sizeof(mjStatistic) + sizeof(mjModel::flg_gravcomp) + sizeof(mjModel::flg_surfacevel) +
-    sizeof(mjModel::flg_adhesion);
+constexpr std::size_t kFlagsBegin = sizeof(BinaryHeader) + kSizeCount * sizeof(mjtSize) +
+                                    sizeof(mjOption) + sizeof(mjVisual) + sizeof(mjStatistic);
+constexpr std::size_t kArraysBegin = kFlagsBegin + sizeof(mjModel::flg_gravcomp) +
+                                     sizeof(mjModel::flg_surfacevel) +
+                                     sizeof(mjModel::flg_adhesion);
 
 // Reads the sizes of a binary model; returns what is wrong with them, or nothing.
 std::string read_sizes(std::span<const std::byte> mjb, mjModel& sizes) {
@@ -100,6 +103,8 @@ std::string read_sizes(std::span<const std::byte> mjb, mjModel& sizes) {
 
   for (const mjtSize value : values)
     if (value < -1 || value > kLargestSize) return "its sizes are out of range";
+  for (std::size_t flag = kFlagsBegin; flag < kArraysBegin; ++flag)
+    if (std::to_integer<int>(mjb[flag]) > 1) return "its flags must be 0 or 1";
   const mjtSize* next = values;
 #define X(name) sizes.name = *next++;
   MJMODEL_SIZES
@@ -121,7 +126,8 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
   std::size_t plugin = 0;  // where the array is
   std::vector<BinaryArray> arrays;
   bool fits = true;
-  const auto skip = [&](std::string_view name, mjtSize rows, mjtSize columns, std::size_t element) {
+  const auto skip = [&](std::string_view name, mjtSize rows, mjtSize columns, std::size_t element,
+                        bool has_flags) {
     const std::size_t rest = mjb.size() - at;
     fits = fits && rows >= 0 && columns >= 0 &&
            (rows == 0 ||
@@ -129,14 +135,14 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::string& names,
     if (!fits) return;
     const std::size_t size =
         static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * element;
-    arrays.push_back({name, mjb.subspan(at, size)});
+    arrays.push_back({name, mjb.subspan(at, size), has_flags});
     at += size;
   };
 #undef MJ_M
 #define MJ_M(n) sizes.n
 #define X(type, name, nr, nc)                           \
   if (std::string_view(#name) == "plugin") plugin = at; \
-  skip(#name, sizes.nr, static_cast<mjtSize>(nc), sizeof(type));
+  skip(#name, sizes.nr, static_cast<mjtSize>(nc), sizeof(type), std::is_same_v<type, mjtBool>);
   MJMODEL_POINTERS
 #undef X
 #undef MJ_M

@@ -165,6 +165,7 @@ class Checker {
         check(rule.array, i, values[i], rule.low, std::max(rule.low, static_cast<int>(i) - 1));
     }
     for (const OwnerRule& rule : kOwners) check_owners(rule);
+    for (const BinaryArray& array : arrays_) check_flags(array);
     check_joints();
     check_shapes();
     check_sensors();
@@ -206,6 +207,12 @@ class Checker {
   void check(std::string_view name, std::size_t i, mjtSize value, mjtSize low, mjtSize high) {
     if ((value < low || value > high) && problem_.empty())
       problem_ = fmt::format("{}[{}] = {}: must be in [{}, {}]", name, i, value, low, high);
+  }
+
+  void check_flags(const BinaryArray& array) {
+    if (!array.has_flags) return;
+    for (std::size_t i = 0; i < array.bytes.size(); ++i)
+      check(array.name, i, std::to_integer<int>(array.bytes[i]), 0, 1);
   }
 
   void check_ranges(const RangeRule& rule) {

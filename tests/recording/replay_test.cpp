@@ -338,6 +338,15 @@ TEST_CASE("replay: a model whose indices are not its own is refused by name", "[
     }
     *entry = right;
   }
+  std::vector<std::byte> flagged = saved();
+  m.jnt_limited[1] = !m.jnt_limited[1];  // a change of one byte tells where the array is
+  const std::vector<std::byte> changed = saved();
+  const auto at =
+      std::mismatch(flagged.begin(), flagged.end(), changed.begin()).first - flagged.begin();
+  m.jnt_limited[1] = !m.jnt_limited[1];
+  flagged[static_cast<std::size_t>(at)] = std::byte{2};
+  CHECK(bind_plugins(flagged, "tendril.reach", UnknownPlugin::Refuse) ==
+        "jnt_limited[1] = 2: must be in [0, 1]");
   m.names[m.nnames - 1] = 'x';
   std::vector<std::byte> endless = saved();
   CHECK(bind_plugins(endless, "tendril.reach", UnknownPlugin::Refuse) ==
