@@ -102,8 +102,7 @@ struct ArmMeasurement {
               "of gravity on the coordinates; 0 without the setting `gravity_compensation`")
             .with_channel("gravity_moment"),
         field("tendon_length", &M::tendon_length, {t}, "m",
-              "changes from the straight arm of tendons and then chambers, in the order of the "
-              "robot file")
+              "changes from the straight arm: tendons, then chambers, in the order of the file")
             .with_channel("tendon_length"),
         field("tendon_tension", &M::tendon_tension, {t}, "N",
               "at the last commands; of a chamber, which pushes, minus pressure times area")
@@ -124,9 +123,8 @@ struct ArmMeasurement {
               "the end of its section; what is after it is displaced alike"),
         field("tip_response", &M::tip_response, {6, n + 1}, "",
               "derivative of the tip pose in equilibrium with respect to the commanded q and the "
-              "feed, contacts kept (docs/theory/obstacles.md, \"Commands of an arm in "
-              "contact\"); only "
-              "of a controller with `senses_contacts`"),
+              "feed, contacts kept (docs/theory/obstacles.md, \"Commands of an arm in contact\"); "
+              "only of a controller with `senses_contacts`"),
         field("fundamental_mode_damping", &M::fundamental_mode_damping, "1/s",
               "2 zeta omega of the slowest oscillation of the straight arm, its base held; "
               "infinite: unknown; the same in every step")};
