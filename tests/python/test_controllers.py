@@ -101,7 +101,7 @@ class Track:
     def __init__(self, context):
         self.robot, self.step = context.robot, context.settings["rate_limit"] * context.timestep
         self.solver = td.Solver(
-            context.robot, "fabrikx", max_iterations=50, position_tolerance=1e-6, angle_tolerance=1e-4
+            context.robot, "levenberg", max_iterations=50, position_tolerance=1e-6, angle_tolerance=1e-4
         )
         self.sections = len(context.robot)
         self.memory_size = 3 * self.sections + context.robot.coordinate_count
@@ -137,7 +137,7 @@ def test_the_same_arithmetic_has_the_bits_of_the_controller_in_cpp() -> None:
     own = load("test.track", "rate_limit = 4\n")
     cpp = load(
         "tendril.reach",
-        'solver = "fabrikx"\nrate_limit = 4\nintegral_gain = 0\ndeflection_compensation = false\nmax_iterations = 50\n',
+        'solver = "levenberg"\nrate_limit = 4\nintegral_gain = 0\ndeflection_compensation = false\nmax_iterations = 50\n',
     )
     a, b = mujoco.MjData(own), mujoco.MjData(cpp)
     for k in range(600):

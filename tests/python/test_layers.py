@@ -7,8 +7,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "python/tendril"
 #: Modules and packages, the lowest floor first.
 FLOORS = (
-    ("_commands", "_core", "_errors", "_meant", "_notices", "_plugin", "_sim", "_superblock", "_terminal", "_version"),
-    ("_program", "_progress", "_reading"),
+    ("_commands", "_core", "_errors", "_meant", "_plugin", "_sim", "_superblock", "_terminal", "_version"),
+    ("_notices", "_program", "_progress", "_reading"),
     ("_engine", "_files", "_recording_layout", "_settings", "_toml"),
     ("_binary_model", "_command", "_recording_file", "controllers", "report.page", "statistics"),
     ("_copies", "report.plots"),
