@@ -137,7 +137,8 @@ def test_the_same_arithmetic_has_the_bits_of_the_controller_in_cpp() -> None:
     own = load("test.track", "rate_limit = 4\n")
     cpp = load(
         "tendril.reach",
-        'solver = "levenberg"\nrate_limit = 4\nintegral_gain = 0\ndeflection_compensation = false\nmax_iterations = 50\n',
+        'solver = "levenberg"\nrate_limit = 4\nmax_iterations = 50\n'
+        "integral_gain = 0\ndeflection_compensation = false\n",
     )
     a, b = mujoco.MjData(own), mujoco.MjData(cpp)
     for k in range(600):
