@@ -497,7 +497,7 @@ void bind_solver(nb::module_& module) {
           "__init__",
           [](PySolver* self, nb::object robot, std::string name, double position_tolerance,
              double angle_tolerance, std::optional<int> max_iterations,
-             std::optional<int> max_restarts) {
+             std::optional<int> max_restarts, bool feed_base) {
             if (max_iterations && *max_iterations < 1)
               throw ModelError("max_iterations = " + std::to_string(*max_iterations) +
                                ", must be >= 1");
@@ -505,21 +505,27 @@ void bind_solver(nb::module_& module) {
                            {.max_iterations = max_iterations.value_or(0),
                             .position_tolerance = position_tolerance,
                             .angle_tolerance = angle_tolerance,
-                            .max_restarts = max_restarts});
+                            .max_restarts = max_restarts,
+                            .feed_base = feed_base});
           },
           nb::arg("robot"), nb::arg("name") = "auto", nb::kw_only(),
           nb::arg("position_tolerance") = SolverOptions{}.position_tolerance,
           nb::arg("angle_tolerance") = SolverOptions{}.angle_tolerance,
           nb::arg("max_iterations") = nb::none(), nb::arg("max_restarts") = nb::none(),
+          nb::arg("feed_base") = true,
           nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot | MobileArm, name: str = "
                   "'auto', *, position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
-                  "max_iterations: int | None = None, max_restarts: int | None = None) -> None"),
-          ":param robot: a base that feeds is solved for too; its spin remains that of the start\n"
+                  "max_iterations: int | None = None, max_restarts: int | None = None, feed_base: "
+                  "bool = "
+                  "True) -> None"),
+          ":param robot: the spin of its base remains that of the start\n"
           ":param name: \"auto\", or another name\n"
           ":param position_tolerance: m, > 0\n"
           ":param angle_tolerance: rad, > 0\n"
           ":param max_iterations: of one target, >= 1; none: the solver's own\n"
           ":param max_restarts: from other poses, >= 0; 0 for tracking; none: the solver's own\n"
+          ":param feed_base: a base that feeds is solved for too; False: it keeps the feed of the "
+          "start\n"
           ":raises ModelError: an unknown name (the message lists them), an option outside its "
           "range")
       .def_ro("robot", &PySolver::robot,
@@ -529,17 +535,18 @@ void bind_solver(nb::module_& module) {
            [](const PySolver& s) {
              return std::tuple(s.robot, s.name, s.options.max_iterations,
                                s.options.position_tolerance, s.options.angle_tolerance,
-                               s.options.max_restarts);
+                               s.options.max_restarts, s.options.feed_base);
            })
       .def("__setstate__",
            [](PySolver& self, const std::tuple<nb::object, std::string, int, double, double,
-                                               std::optional<int>>& state) {
-             const auto& [robot, name, iterations, position, angle, restarts] = state;
+                                               std::optional<int>, bool>& state) {
+             const auto& [robot, name, iterations, position, angle, restarts, feed_base] = state;
              make_py_solver(&self, robot, name,
                             {.max_iterations = iterations,
                              .position_tolerance = position,
                              .angle_tolerance = angle,
-                             .max_restarts = restarts});
+                             .max_restarts = restarts,
+                             .feed_base = feed_base});
            })
       .def(
           "__repr__",

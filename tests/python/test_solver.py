@@ -278,5 +278,7 @@ def test_a_base_that_feeds_is_solved_for() -> None:
     spun = td.Solver(arm).solve([0.05, 0.0, 0.2], spin=0.5)
     tip = arm.tip_pose(spun.states, feed=spun.feed, spin=spun.spin)[:3, 3]
     assert spun.spin == 0.5 and np.abs(tip - [0.05, 0.0, 0.2]).max() < 1e-5
+    held = pickle.loads(pickle.dumps(td.Solver(arm, feed_base=False))).solve(targets, feed=0.1)
+    assert (held.feed == 0.1).all() and not held.converged.all()
     with pytest.raises(td.ModelError, match=r"feed = 0\.4.* must be in \[0, 0\.3"):
         td.Solver(arm).solve([0.0, 0.0, 0.2], feed=0.4)
