@@ -19,7 +19,7 @@ constexpr ErrorKind kErrorKinds[] = {
      {"not expected", "unrecognized arguments"}},
     {{"missing-option", "The command needs an option or argument that was not given.",
       "Add what the line names; the command's `--help` has an example."},
-     {"is required", "are required", "must be given with", "must be given"}},
+     {"is required", "are required", "must be given"}},
     {{"unknown-key", "A file or setting has a key that is not known in that place.",
       "Correct the spelling, or move the key to the table that has it. The line lists the known "
       "keys."},
@@ -108,8 +108,7 @@ constexpr std::string_view kTexts[][2] = {
      "program. `--quiet` hides notices; `summary.json` and `report.html` keep those of a run."},
     {"Errors",
      "An error is one line on stderr that ends with its code in brackets: `file:line: object: key "
-     "= "
-     "value: what is allowed [code]`. In Python, exceptions have the text without the code: give "
+     "= value: what is allowed [code]`. In Python, exceptions have the text without the code: give "
      "`tendril explain` the whole line in quotes."},
     {"Exit codes", "Every command ends with one of these codes."},
 };

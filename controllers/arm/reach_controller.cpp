@@ -190,11 +190,6 @@ ReachController::ReachController(const ArmContext& context)
   integral_memory_ = memory_.part(integral_.layout());
 }
 
-double ReachController::feed_in(std::span<const double> memory,
-                                const ArmMeasurement& measurement) const noexcept {
-  return has_feed() && feed_known_(memory) ? feed_(memory) : measurement.base.feed;
-}
-
 Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
     std::span<const double> memory) const noexcept {
   return avoiding_ ? avoiding_->pose(avoiding_memory_(memory)) : q_memory_(memory);
@@ -231,7 +226,7 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
   // 1. Inverse kinematics from the last solution.
   load_states(solution_memory_(memory), states_);
   BaseState base = measurement.base;
-  if (has_feed() && feed_known_(memory)) base.feed = feed_solution_(memory);
+  if (has_feed()) base.feed = feed_solution_(next_memory);
   const IkResult ik = inverse_kinematics(target, base, memory, next_memory);
   store_states(ik.states, solution_memory_(next_memory));
   to_coordinates(robot(), ik.states, q_solution_);
@@ -241,7 +236,7 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
   const double change = largest_change(robot(), q_solution_, q_last, TipIntegral::kLengthScale);
   double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
   if (has_feed()) {
-    const double last = feed_in(memory, measurement), way = ik.base.feed - last;
+    const double last = feed_(next_memory), way = ik.base.feed - last;
     scale = std::min(scale, feed_speed_ * measurement.timestep / std::max(std::abs(way), 1e-12));
     feed_solution_(next_memory) = ik.base.feed;
     feed_(next_memory) = last + scale * way;
@@ -254,14 +249,17 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
                              std::span<double> next_memory, ArmCommand& command,
                              ControllerReport& report) noexcept {
   const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
-  const double last_feed = feed_in(memory, measurement);
-  if (has_feed()) {
-    feed_known_(next_memory) = true;
-    feed_(next_memory) = last_feed;
-    if (!feed_known_(memory)) feed_solution_(next_memory) = last_feed;
-  }
   BaseState base = measurement.base;  // as planned
-  command.base.feed = base.feed = last_feed;
+  if (has_feed()) {
+    if (!feed_known_(memory)) {  // the first step: where the base is
+      feed_known_(next_memory) = true;
+      feed_(next_memory) = base.feed;
+      feed_solution_(next_memory) = base.feed;
+    }
+    base.feed = feed_(next_memory);
+  }
+  const double last_feed = base.feed;
+  command.base.feed = last_feed;
 
   const TipTarget target{measurement.X_BG, task_};
   if (!measurement.has_target || !is_finite(target)) {

@@ -47,10 +47,7 @@ class ReachController final : public ArmController {
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
-  /// The planned feed in the memory; at first the measured one.
-  [[nodiscard]] double feed_in(std::span<const double> memory,
-                               const ArmMeasurement& measurement) const noexcept;
-  /// Moves the planned pose by one step.
+  /// Moves the planned pose by one step. The feed and its solution are those in `next_memory`.
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
                              std::span<double> next_memory) noexcept;
@@ -71,7 +68,7 @@ class ReachController final : public ArmController {
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;
   MatrixSlot<Eigen::Vector3d> failed_target_;
-  Slot<bool> feed_known_;  // of a robot with a feed: the numbers below are set
+  Slot<bool> feed_known_;  // of a robot with a feed: after its first step
   Slot<double> feed_solution_, feed_;
   Block integral_memory_;
 

@@ -584,8 +584,7 @@ void bind_solver(nb::module_& module) {
           ":param base: of a MobileArm, where the platform starts, (3,) or one for each target: x, "
           "y, m, and heading, rad; none: all zero\n"
           ":param feed: where an arm's base starts, m, in [0, feed_limit]; a number, or one for "
-          "each "
-          "target\n"
+          "each target\n"
           ":param spin: likewise, rad, which the solution keeps\n"
           ":raises ModelError: wrong shape or type; a target that is not finite has a status "
           "instead");

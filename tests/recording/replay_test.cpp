@@ -347,6 +347,13 @@ TEST_CASE("replay: a model whose indices are not its own is refused by name", "[
   flagged[static_cast<std::size_t>(at)] = std::byte{2};
   CHECK(bind_plugins(flagged, "tendril.reach", UnknownPlugin::Refuse) ==
         "jnt_limited[1] = 2: must be in [0, 1]");
+  flagged = saved();
+  m.flg_gravcomp = !m.flg_gravcomp;  // before the arrays
+  const std::vector<std::byte> other = saved();
+  m.flg_gravcomp = !m.flg_gravcomp;
+  *std::mismatch(flagged.begin(), flagged.end(), other.begin()).first = std::byte{3};
+  CHECK(bind_plugins(flagged, "tendril.reach", UnknownPlugin::Refuse) ==
+        "its flags must be 0 or 1");
   m.names[m.nnames - 1] = 'x';
   std::vector<std::byte> endless = saved();
   CHECK(bind_plugins(endless, "tendril.reach", UnknownPlugin::Refuse) ==
