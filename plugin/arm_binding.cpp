@@ -61,7 +61,12 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
     : command(layout.vector(description.kinematics().coordinate_count())),
       moments(
           layout.numbers(static_cast<std::size_t>(description.kinematics().coordinate_count()))),
-      tendons(layout.numbers(static_cast<std::size_t>(tendon_count(description)))) {
+      tendons(layout.numbers(static_cast<std::size_t>(tendon_count(description)))),
+      turns(layout.numbers(static_cast<std::size_t>(
+          std::count_if(description.sections.begin(), description.sections.end(),
+                        [](const SectionParameters& section) {
+                          return section.rotation == SectionRotation::Turning;
+                        })))) {
   if (has_friction(description)) {
     tension = layout.numbers(tendons.size());
     friction = layout.numbers(tendons.size() * description.sections.size());
@@ -87,6 +92,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   std::vector<ArmCoordinate> coordinates;
   std::vector<Servo> servos;
   bind_sections(context, description, coordinates, servos);
+  SectionTurns turns = bind_turns(context, servos);
   require_no_more_joints(context, joints_);
   ArmBaseJoint feed, spin;
   const auto bind_base = [&](const char* name, JointAddress& joint, ArmBaseJoint& base) {
@@ -102,7 +108,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
        .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
        .guide_length = description.guide.length,
        .commands = controller_->commands()},
-      bind_tendons(context, description));
+      bind_tendons(context, description), std::move(turns));
   tendon_commands_.resize(tendons_.size());
   bind_friction(context, description);
   command_.tension = Eigen::VectorXd::Zero(measurement_.tendon_tension.size());
@@ -205,6 +211,24 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
   }
   if (coordinate.has_tendons && compliance > 0.0) coordinate.damping = 1.0 / compliance;
   return coordinate;
+}
+
+SectionTurns ArmBinding::bind_turns(const InstanceContext& context, std::vector<Servo>& servos) {
+  if (robot_->last_turning() < 0) return {};
+  std::vector<TurningSection> sections;
+  for (int i = 0; i < robot_->section_count(); ++i) {
+    TurningSection section{.bend = robot_->coordinate_index(i)};
+    if (robot_->section(i).turns()) {
+      const std::string name = names::turn(i + 1);
+      const JointAddress joint = joint_address(context, name);
+      turns_.push_back(joint);
+      section.servo = add_servo(context, context.require(mjOBJ_ACTUATOR, name),
+                                joint_damping(context.model, joint), servos);
+      section.mass = weighing_mass(context.model, joint.body);
+    }
+    sections.push_back(section);
+  }
+  return SectionTurns(std::move(sections));
 }
 
 std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
@@ -334,6 +358,7 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   for (std::size_t i = 0; i < joints_.size(); ++i) joints_[i].read(d, state_.joints[i]);
   if (feed_.joint >= 0) feed_.read(d, state_.feed);
   if (spin_.joint >= 0) spin_.read(d, state_.spin);
+  for (std::size_t j = 0; j < turns_.size(); ++j) turns_[j].read(d, state_.turns[j]);
 
   ArmMeasurement& out = measurement_;
   out.time = d->time;
@@ -352,6 +377,8 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
     contacts_->response().measure(state_,
                                   {command.data(), static_cast<std::size_t>(command.size())},
                                   controller_->senses_response(), out);
+    if (!turns_.empty() && controller_->senses_response())
+      mechanics_.turns().untwist_columns(state_.turns, out.tip_response);
   }
   if (obstacles_) {
     obstacles_->refresh(d);
@@ -369,8 +396,8 @@ bool ArmBinding::command_is_finite() const noexcept {
 }
 
 void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
-  mechanics_.setpoints(state_, measurement_, command_, setpoints);
-  memory_.command(next_own) = command_.q;
+  mechanics_.setpoints(state_, measurement_, command_, memory_.turns(next_own), setpoints);
+  memory_.command(next_own) = mechanics_.joint_command();
   mechanics_.servo_moments(state_, setpoints, memory_.moments(next_own));
   const std::span<const double> tendons = setpoints.last(tendons_.size());
   std::copy(tendons.begin(), tendons.end(), memory_.tendons(next_own).begin());

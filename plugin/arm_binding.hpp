@@ -49,7 +49,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
                 std::span<double> next_own) const noexcept override;
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
-  /// of the servos in the last step, the last commands of the tendons, with friction of tendons
+  /// of the servos in the last step, the last commands of the tendons and of the sections' turns,
+  /// with friction of tendons
   /// their tensions and friction in the last step [N], and, if the controller senses contacts, the
   /// normal force on every link in the last step [N].
   struct Memory {
@@ -57,7 +58,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     Slot<double> feed_setpoint = layout.number();
     MatrixSlot<Eigen::VectorXd> command;
     Block moments;
-    Block tendons;
+    Block tendons, turns;
     Block tension, friction;
     Block link_force;
     Memory(const ContinuumDescription& description, const ArmController& controller);
@@ -72,6 +73,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
                                               std::vector<Servo>& servos);
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
+  [[nodiscard]] SectionTurns bind_turns(const InstanceContext& context, std::vector<Servo>& servos);
   [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
                                                     const ContinuumDescription& description);
   [[nodiscard]] ArmTendon bind_tendon(const InstanceContext& context, const Tendon& tendon);
@@ -93,8 +95,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
-  std::vector<int> tendons_;      // of the model
-  std::vector<int> activations_;  // address of each tendon's, -1: none
+  std::vector<JointAddress> turns_;  // of the sections that turn
+  std::vector<int> tendons_;         // of the model
+  std::vector<int> activations_;     // address of each tendon's, -1: none
   /// Coefficients of the friction that grows with tension and bend.
   std::vector<double> friction_coefficients_;  // of each tendon; empty: none has such friction
   std::vector<int>

@@ -6,6 +6,7 @@
 #include "apps/tendril/robot_table.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/model/robot_description.hpp"
 
 namespace tendril {
@@ -20,10 +21,13 @@ struct FkArguments {
   bool quiet = false;
 };
 
-simulation::CsvLayout layout_of(const ContinuumRobot& robot) {
+simulation::CsvLayout layout_of(const ContinuumDescription& description) {
+  const ContinuumRobot robot = description.kinematics();
   simulation::CsvLayout layout{.columns = state_columns(robot),
                                .ignored = {kResultColumns.begin(), kResultColumns.end()},
                                .allowed = "theta_1,phi_1,s_1"};
+  for (const DriveValues::Drive& drive : DriveValues(description).drives())
+    layout.ignored.push_back(drive_column(drive));
   if (robot.section_count() > 1) layout.allowed += ",theta_2,...";
   const std::string last = "s_" + std::to_string(robot.section_count());
   if (robot.section_count() > 2) layout.allowed += "," + last;
@@ -33,7 +37,8 @@ simulation::CsvLayout layout_of(const ContinuumRobot& robot) {
 }
 
 /// Tool poses of a mobile robot.
-void run(const FkArguments& arguments, const MobileRobot& robot) {
+void run(const FkArguments& arguments, const MobileDescription& description) {
+  const MobileRobot robot = description.kinematics();
   const simulation::CsvLayout layout{
       .columns = pose_columns(robot),
       .ignored = {kResultColumns.begin(), kResultColumns.end()},
@@ -61,8 +66,9 @@ void run(const FkArguments& arguments, const MobileRobot& robot) {
 }
 
 /// Tip poses of a continuum robot.
-void run(const FkArguments& arguments, const ContinuumRobot& robot) {
-  const simulation::CsvLayout layout = layout_of(robot);
+void run(const FkArguments& arguments, const ContinuumDescription& description) {
+  const ContinuumRobot robot = description.kinematics();
+  const simulation::CsvLayout layout = layout_of(description);
   simulation::CsvReader reader(arguments.states, layout);
   simulation::CsvWriter writer(arguments.out);
   for (const char* const name : kTipColumns) writer.field(std::string_view(name));
@@ -81,6 +87,7 @@ void run(const FkArguments& arguments, const ContinuumRobot& robot) {
       reader.refuse("columns " + layout.allowed + ": the tip pose is not finite");
     for (const double value : p) writer.field(value);
     for (const double value : z) writer.field(value);
+    writer.field(roll_angle(X_BE.linear()));
     writer.end_row();
     if (count % kRowsBetweenFrames == 0) progress.show(reader, count);
   }
@@ -102,7 +109,7 @@ void add_fk_command(CommandLine& line) {
       .required();
   command
       .option("-o,--output", arguments->out,
-              "CSV file to write instead of stdout: x,y,z,zx,zy,zz; mobile robot: "
+              "CSV file to write instead of stdout: x,y,z,zx,zy,zz,roll; mobile robot: "
               "x,y,z,roll,pitch,yaw")
       .output();
   command.flag("--quiet", arguments->quiet, "no progress bar");
@@ -114,7 +121,7 @@ void add_fk_command(CommandLine& line) {
     simulation::require_kind(arguments->robot, "fk", {simulation::FileKind::Robot});
     simulation::require_kind(arguments->states, "fk ROBOT", {simulation::FileKind::Table});
     visit_kinematics(arguments->robot,
-                     [&](const auto& description) { run(*arguments, description.kinematics()); });
+                     [&](const auto& description) { run(*arguments, description); });
     return 0;
   });
 }

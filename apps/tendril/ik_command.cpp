@@ -14,8 +14,11 @@
 #include "apps/tendril/terminal.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/run.hpp"
+#include "tendril/ik/any_solver.hpp"
 #include "tendril/ik/batch.hpp"
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/mobile/any_solver.hpp"
+#include "tendril/model/continuum/drive_values.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model_error.hpp"
 
@@ -27,7 +30,9 @@ constexpr std::size_t kBlock = 4096;            // rows solved at a time
 constexpr double kDirectionLengthSlack = 1e-3;  // directions may be printed with few digits
 constexpr double kFarthestTarget = 1e9;         // m; squares of distances remain finite
 constexpr double kFarFromReach = 10.0;  // a whole table of targets so far off is in other units
-constexpr const char* kTargetColumns = "x,y,z[,zx,zy,zz]";
+constexpr const char* kTargetColumns = "x,y,z[,zx,zy,zz[,roll]]";
+constexpr std::size_t kFirstOfDirection = 3, kRoll = 6;  // of kTipColumns
+constexpr int kPoseCoordinates = 6;
 
 using Clock = std::chrono::steady_clock;
 
@@ -41,6 +46,8 @@ struct IkArguments {
   int threads = 0;
   bool strict = false;
   bool no_time = false;
+  bool roll = false;
+  bool drives = false;
   bool json = false;
   bool quiet = false;
 };
@@ -68,7 +75,8 @@ struct Summary {
   std::map<std::string, long> failures;  ///< rows by status, without the converged ones
   Spread position_error, angle_error;    ///< of all rows [m], [rad]
   Spread time_us;                        ///< of the solves
-  double wall_time = 0.0;                ///< reading and writing included [s]
+  long not_held = 0;       ///< rows whose tensions and pressures do not hold the state
+  double wall_time = 0.0;  ///< reading and writing included [s]
   double nearest = std::numeric_limits<double>::infinity();  ///< target, from the arm's base [m]
   double reach = std::numeric_limits<double>::infinity();    ///< of the arm [m]
 
@@ -89,9 +97,9 @@ struct Summary {
 };
 
 bool has_direction(const simulation::CsvReader& reader) {
-  constexpr std::size_t kFirst = 3;
+  constexpr std::size_t kFirst = kFirstOfDirection;
   const bool any = reader.has(kFirst) || reader.has(kFirst + 1) || reader.has(kFirst + 2);
-  for (std::size_t k = kFirst; k < kTipColumns.size() && any; ++k) {
+  for (std::size_t k = kFirst; k < kRoll && any; ++k) {
     if (!reader.has(k))
       reader.refuse(fmt::format("column {}: is missing: the columns must be {}", kTipColumns[k],
                                 kTargetColumns));
@@ -99,31 +107,70 @@ bool has_direction(const simulation::CsvReader& reader) {
   return any;
 }
 
-TipTarget target_of(std::span<const double> row, bool with_direction,
+/// Refuses a task with roll that no solution can have, or that this solver does not take.
+void require_roll(const simulation::CsvReader& reader, const std::string& solver,
+                  const ContinuumRobot& robot) {
+  if (!reader.has(kFirstOfDirection) || !reader.has(kRoll))
+    reader.refuse("--roll: the columns must be x,y,z,zx,zy,zz,roll");
+  if (!solver_info(solver).meets_roll)
+    throw ModelError(
+        fmt::format("--roll: solver = \"{}\" meets no roll, must be auto or levenberg", solver));
+  const BaseParameters& base = robot.base();
+  const int coordinates =
+      robot.coordinate_count() + (base.feed_limit > 0.0 ? 1 : 0) + (base.spin ? 1 : 0);
+  if (coordinates < kPoseCoordinates)
+    throw ModelError(
+        fmt::format("--roll: the robot has {} coordinates, must be at least {}: a pose "
+                    "with its roll has as many",
+                    coordinates, kPoseCoordinates));
+}
+
+TipTarget target_of(std::span<const double> row, TipTask task,
                     const simulation::CsvReader& reader) {
   TipTarget target;
   target.X_BG.translation() = Eigen::Vector3d(row[0], row[1], row[2]);
   if (target.position().lpNorm<Eigen::Infinity>() > kFarthestTarget)
     reader.refuse(fmt::format("columns x,y,z: {}, {}, {}: must be within {} m", row[0], row[1],
                               row[2], kFarthestTarget));
-  if (!with_direction) return target;
+  if (task == TipTask::Position) return target;
   const Eigen::Vector3d direction(row[3], row[4], row[5]);
   const double length = direction.norm();
   if (!(std::abs(length - 1.0) <= kDirectionLengthSlack))
     reader.refuse(fmt::format("columns zx,zy,zz: {}, {}, {}: must have length 1 (within {})",
                               row[3], row[4], row[5], kDirectionLengthSlack));
-  target.task = TipTask::PositionAndDirection;
+  target.task = task;
   const Eigen::Vector3d z = direction / length;
+  if (task == TipTask::Pose) {
+    target.X_BG.linear() = frame_with_roll(z, row[kRoll]);
+    return target;
+  }
   const Eigen::Vector3d x = z.unitOrthogonal();  // the spin about z is free
   target.X_BG.linear() << x, z.cross(x), z;
   return target;
 }
 
-void write_header(simulation::CsvWriter& writer,
-                  const std::vector<simulation::CsvColumn>& columns) {
+void write_columns(simulation::CsvWriter& writer,
+                   const std::vector<simulation::CsvColumn>& columns) {
   for (const char* const name : kResultColumns) writer.field(std::string_view(name));
   for (const simulation::CsvColumn& column : columns) writer.field(std::string_view(column.name));
+}
+
+void write_header(simulation::CsvWriter& writer, const ContinuumRobot& robot,
+                  const std::optional<DriveValues>& drives) {
+  write_columns(writer, state_columns(robot));
+  if (drives) {
+    for (const DriveValues::Drive& drive : drives->drives())
+      writer.field(std::string_view(drive_column(drive)));
+  }
   writer.end_row();
+}
+
+DriveValues drives_of(const ContinuumDescription& robot, const std::string& file) {
+  DriveValues drives(robot);
+  if (drives.drives().empty())
+    throw ModelError(fmt::format(
+        "--drives: {}: nothing drives the arm, must have servos, tendons or chambers", file));
+  return drives;
 }
 
 /// The fields of kResultColumns; `result` and `time` as for `Summary::add`.
@@ -151,11 +198,17 @@ Summary solve_table(const ContinuumDescription& description, const IkArguments& 
   for (std::size_t k = 0; k < kTipColumns.size(); ++k)
     layout.columns.push_back({kTipColumns[k], k < 3});
   simulation::CsvReader reader(arguments.targets, layout);
-  const bool with_direction = has_direction(reader);
+  const TipTask task = arguments.roll          ? TipTask::Pose
+                       : has_direction(reader) ? TipTask::PositionAndDirection
+                                               : TipTask::Position;
+  if (arguments.roll) require_roll(reader, arguments.solver, robot);
   simulation::CsvWriter writer(arguments.out);
-  write_header(writer, state_columns(robot));
+  std::optional<DriveValues> drives;
+  if (arguments.drives) drives = drives_of(description, arguments.robot);
+  write_header(writer, robot, drives);
 
   TableProgress progress(arguments.quiet, arguments.out);
+  std::vector<double> values(drives ? drives->drives().size() : 0);
   const auto sections = static_cast<std::size_t>(robot.section_count());
   std::vector<double> row(layout.columns.size());
   std::vector<TipTarget> targets;
@@ -166,7 +219,7 @@ Summary solve_table(const ContinuumDescription& description, const IkArguments& 
   for (bool more = true; more;) {
     targets.clear();
     while (targets.size() < kBlock && (more = reader.read(row)))
-      targets.push_back(target_of(row, with_direction, reader));
+      targets.push_back(target_of(row, task, reader));
     results.resize(targets.size());
     states.resize(targets.size() * sections);
     solve_batch(solver, targets, results, states,
@@ -175,8 +228,10 @@ Summary solve_table(const ContinuumDescription& description, const IkArguments& 
       summary.add(results[k], results[k].time);
       summary.nearest = std::min(summary.nearest, targets[k].position().norm());
       write_result(writer, results[k], results[k].time, !arguments.no_time);
-      write_state(writer, robot, SectionStates(states).subspan(k * sections, sections),
-                  results[k].base);
+      const SectionStates found = SectionStates(states).subspan(k * sections, sections);
+      write_state(writer, robot, found, results[k].base);
+      if (drives && !drives->values(found, results[k].base, values)) ++summary.not_held;
+      for (const double value : values) writer.field(value);
       writer.end_row();
     }
     writer.flush();
@@ -206,6 +261,11 @@ MobileResult with_pose(MobileResult result, const MobileRobot& robot, const Tool
 
 /// Solves the table row by row, each from the robot's start.
 Summary solve_table(const MobileDescription& description, const IkArguments& arguments) {
+  for (const auto& [given, flag] :
+       {std::pair(arguments.drives, "--drives"), {arguments.roll, "--roll"}})
+    if (given)
+      throw ModelError(fmt::format("{}: {}: is a mobile robot, must be a continuum robot", flag,
+                                   arguments.robot));
   const Clock::time_point begin = Clock::now();
   const MobileRobot robot = description.kinematics();
   const MobileStart start = description.start_pose();
@@ -214,7 +274,8 @@ Summary solve_table(const MobileDescription& description, const IkArguments& arg
   for (const char* const name : kToolColumns) layout.columns.push_back({name, true});
   simulation::CsvReader reader(arguments.targets, layout);
   simulation::CsvWriter writer(arguments.out);
-  write_header(writer, pose_columns(robot));
+  write_columns(writer, pose_columns(robot));
+  writer.end_row();
 
   TableProgress progress(arguments.quiet, arguments.out);
   std::vector<double> row(layout.columns.size());
@@ -261,6 +322,9 @@ std::string summary_text(const Summary& summary, const IkArguments& arguments) {
                       summary.position_error.mean(), summary.position_error.worst());
   text += fmt::format("; angle error mean {:.2g} rad, worst {:.2g} rad", summary.angle_error.mean(),
                       summary.angle_error.worst());
+  if (summary.not_held > 0)
+    text += fmt::format("; {} rows that tensions or pressures within their limits do not hold",
+                        summary.not_held);
   text += fmt::format("; {:.3g} s", summary.wall_time);
   if (!arguments.no_time)
     text += fmt::format(", {:.3g} us a solve, worst {:.3g} us", summary.time_us.mean(),
@@ -285,6 +349,7 @@ std::string summary_json(const Summary& summary, const IkArguments& arguments) {
   json["position_error"] = spread(summary.position_error);
   json["angle_error"] = spread(summary.angle_error);
   json["time_us"] = arguments.no_time ? Json(nullptr) : spread(summary.time_us);
+  if (arguments.drives) json["not_held"] = summary.not_held;
   json["wall_time"] = summary.wall_time;
   return json.dump(2) + '\n';
 }
@@ -348,6 +413,13 @@ void add_ik_command(CommandLine& line) {
   command.option("--max-iterations", arguments->max_iterations,
                  "budget per row [that of the solver]");
   command.option("--threads", arguments->threads, "0: one per core [0]; mobile robots use one");
+  command.flag("--roll", arguments->roll,
+               "meet the column roll too: the turn about the direction, rad, against the least "
+               "rotation of the base's z axis to it, as tendril fk gives it. Without this flag the "
+               "column is ignored");
+  command.flag("--drives", arguments->drives,
+               "more columns: what to send to each drive for these states, \"drive NAME [unit]\"; "
+               "lengths or tensions of tendons, pressures, angles of servos");
   command.flag("--strict", arguments->strict, "exit with 1 unless every row converged");
   command.flag("--no-time", arguments->no_time,
                "leave the column time_us empty: identical output in every run");

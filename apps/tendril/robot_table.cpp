@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "tendril/kinematics/turning.hpp"
+
 namespace tendril {
 namespace {
 
@@ -27,6 +29,10 @@ std::vector<simulation::CsvColumn> state_columns(const ContinuumRobot& robot) {
   return columns;
 }
 
+std::string drive_column(const DriveValues::Drive& drive) {
+  return fmt::format("drive {} [{}]", drive.name, drive.unit);
+}
+
 std::vector<simulation::CsvColumn> pose_columns(const MobileRobot& robot) {
   std::vector<simulation::CsvColumn> columns{
       {"base_x", true}, {"base_y", true}, {"base_heading", true}};
@@ -36,7 +42,7 @@ std::vector<simulation::CsvColumn> pose_columns(const MobileRobot& robot) {
 
 void write_state(simulation::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
                  const BaseState& base) {
-  for (const SectionState& state : states) {
+  for (const SectionState& state : in_own_frames(robot, states)) {
     table.field(state.theta);
     table.field(state.phi);
     table.field(state.extension);
@@ -52,6 +58,7 @@ void read_state(std::span<const double> row, const ContinuumRobot& robot,
     state = {.theta = row[next], .phi = row[next + 1], .extension = row[next + 2]};
     next += 3;
   }
+  to_untwisted(robot, states);
   if (robot.base().feed_limit > 0.0) base.feed = row[next++];
   if (robot.base().spin) base.spin = row[next];
 }

@@ -13,6 +13,7 @@
 #include "simulation/files/csv_table.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/mobile/kinematics.hpp"
+#include "tendril/model/continuum/drive_values.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model_error.hpp"
 
@@ -40,8 +41,9 @@ void visit_kinematics(const std::filesystem::path& file, const Use& use) {
 inline constexpr std::array<const char*, 5> kResultColumns = {
     "status", "iterations", "position_error", "angle_error", "time_us"};
 
-/// Tip positions and directions: input of `tendril ik`, output of `tendril fk`.
-inline constexpr std::array<const char*, 6> kTipColumns = {"x", "y", "z", "zx", "zy", "zz"};
+/// Tip positions, directions and rolls (`roll_angle`): input of `tendril ik`, output of `tendril
+/// fk`.
+inline constexpr std::array<const char*, 7> kTipColumns = {"x", "y", "z", "zx", "zy", "zz", "roll"};
 
 /// Tool poses of a mobile robot, angles as `tool_orientation`: input of `tendril ik`, output of
 /// `tendril fk`.
@@ -53,6 +55,9 @@ inline constexpr std::array<const char*, 6> kToolColumns = {"x", "y", "z", "roll
 /// theta_1, phi_1, s_1, theta_2, ... of all sections, then h if the base feeds and omega0 if it
 /// spins. A table must have theta and phi of all sections and s of extensible ones.
 [[nodiscard]] std::vector<simulation::CsvColumn> state_columns(const ContinuumRobot& robot);
+
+/// Column "drive NAME [unit]" of a table of states.
+[[nodiscard]] std::string drive_column(const DriveValues::Drive& drive);
 
 /// Appends the fields of `state_columns`.
 void write_state(simulation::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,

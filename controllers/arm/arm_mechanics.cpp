@@ -9,14 +9,18 @@ using Eigen::Vector3d;
 
 ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                            const ArmBaseJoint& spin, std::vector<Servo> servos,
-                           const Options& options, std::vector<ArmTendon> tendons)
+                           const Options& options, std::vector<ArmTendon> tendons,
+                           SectionTurns turns)
     : coordinates_(std::move(coordinates)),
       feed_(feed),
       spin_(spin),
       servos_(std::move(servos)),
       options_(options),
       load_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(coordinates_.size()))),
-      motion_(static_cast<Eigen::Index>(coordinates_.size())) {
+      motion_(static_cast<Eigen::Index>(coordinates_.size())),
+      turns_(std::move(turns)),
+      own_(RobotSizes{static_cast<int>(coordinates_.size()), static_cast<int>(tendons.size())}),
+      turn_rates_(turns_.count()) {
   std::size_t joints = 0;
   for (const ArmCoordinate& coordinate : coordinates_) {
     first_joint_.push_back(joints);
@@ -56,6 +60,7 @@ ArmMechanics::State ArmMechanics::make_state() const {
   State state;
   state.joints.resize(joint_load_.size());
   state.tendons.resize(tendons_.tendons().size());
+  state.turns.resize(turns_.count());
   state.R_WB.setIdentity();
   state.R_WE.setIdentity();
   return state;
@@ -69,6 +74,11 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   for (std::size_t k = 0; k < coordinates_.size(); ++k)
     deflection += measure_coordinate(k, state, out);
   out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
+  if (!turns_.empty()) {
+    turns_.untwist(state.turns, out.q, out.q_rate);
+    turns_.untwist_moments(state.turns, out.gravity_moment);
+    turns_.untwist_columns(state.turns, out.tip_jacobian);
+  }
   measure_base(state, feed_setpoint, out);
 }
 
@@ -159,6 +169,7 @@ void ArmMechanics::measure_actuators(std::span<const double> servo_moments, cons
     out.moment[row] = servo_moments[k];
     if (!state.tendons.empty()) out.moment[row] += tendons_.force_on(row, out.tendon_tension);
   }
+  if (!turns_.empty()) turns_.untwist_moments(state.turns, out.moment);
 }
 
 void ArmMechanics::servo_moments(const State& state, std::span<const double> setpoints,
@@ -188,21 +199,24 @@ double ArmMechanics::compensated(const Servo& servo, double desired, double load
 }
 
 void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
-                             const ArmCommand& command, std::span<double> setpoints) noexcept {
-  if (!tendons_.tendons().empty())
-    command_tendons(state, command, setpoints.subspan(servos_.size()));
+                             const ArmCommand& command, std::span<double> turns,
+                             std::span<double> setpoints) noexcept {
+  own_ = command;
+  if (!turns_.empty()) turns_.twist(own_.q, own_.q_rate, turns, turn_rates_);
+  if (!tendons_.tendons().empty()) command_tendons(state, own_, setpoints.subspan(servos_.size()));
   for (std::size_t k = 0; k < coordinates_.size(); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
     if (coordinate.has_tendons) continue;
     if (coordinate.is_motor) {
-      command_motor(k, command, setpoints);
+      command_motor(k, own_, setpoints);
     } else if (coordinate.servo >= 0) {
-      command_section(k, state, command, setpoints);
+      command_section(k, state, own_, setpoints);
     } else {
-      command_joints(k, state, measurement.base.feed, command, setpoints);
+      command_joints(k, state, measurement.base.feed, own_, setpoints);
     }
   }
-  command_base(state, command, setpoints);
+  command_base(state, own_, setpoints);
+  command_turns(state, turns, setpoints);
 }
 
 double ArmMechanics::feed_forward() const noexcept {
@@ -304,7 +318,26 @@ void ArmMechanics::command_base(const State& state, const ArmCommand& command,
                                                  load / servo.gain
                                            : command.base.feed;
   }
-  if (spin_.servo >= 0) setpoints[spin_.servo] = command.base.spin;
+  if (spin_.servo >= 0) {
+    const Servo& servo = servos_[spin_.servo];
+    const double load = gravity_load(state.spin, spin_.mass, options_.gravity, false);
+    setpoints[spin_.servo] = servo.works() ? compensated(servo, command.base.spin, load,
+                                                         state.spin.position, state.spin.velocity)
+                                           : command.base.spin;
+  }
+}
+
+void ArmMechanics::command_turns(const State& state, std::span<const double> turns,
+                                 std::span<double> setpoints) const noexcept {
+  for (std::size_t j = 0; j < turns_.count(); ++j) {
+    const Servo& servo = servos_[turns_.servo(j)];
+    const JointState& at = state.turns[j];
+    const double load = gravity_load(at, turns_.mass(j), options_.gravity, false);
+    setpoints[turns_.servo(j)] =
+        servo.works() ? compensated(servo, turns[j] + feed_forward() * servo.lag() * turn_rates_[j],
+                                    load, at.position, at.velocity)
+                      : turns[j];
+  }
 }
 
 double ArmMechanics::exposed_fraction(const ArmCoordinate& coordinate, double feed) const noexcept {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm/section_turns.hpp"
 #include "controllers/arm/servo.hpp"
 #include "controllers/arm/tendon_drive.hpp"
 #include "controllers/interface/arm_controller.hpp"
@@ -73,12 +74,14 @@ class ArmMechanics {
   /// @param coordinates  in the robot's order
   /// @param servos       all servos of the arm; coordinates, joints and base refer to them by index
   /// @param tendons      of the arm
+  /// @param turns        of its sections; such an arm has no tendons
   ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                const ArmBaseJoint& spin, std::vector<Servo> servos, const Options& options,
-               std::vector<ArmTendon> tendons = {});
+               std::vector<ArmTendon> tendons = {}, SectionTurns turns = {});
 
   [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
   [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
+  [[nodiscard]] const SectionTurns& turns() const noexcept { return turns_; }
   [[nodiscard]] const TendonDrive& tendon_drive() const noexcept { return tendons_; }
   /// Returns whether the tendons feed the errors of the bends back.
   [[nodiscard]] bool tendons_feed_back() const noexcept {
@@ -93,6 +96,7 @@ class ArmMechanics {
   struct State {
     std::vector<JointState> joints;
     JointState feed, spin;
+    std::vector<JointState> turns;  ///< of the sections that turn
     std::vector<TendonDrive::Length> tendons;
     Eigen::Vector3d p_WB = Eigen::Vector3d::Zero(), p_WE = Eigen::Vector3d::Zero();
     Eigen::Matrix<double, 3, 3, Eigen::RowMajor> R_WB, R_WE;
@@ -112,8 +116,13 @@ class ArmMechanics {
   /// feed-forward and gravity compensation, within the force limits; of a motor the commanded
   /// moment less that of tendons which run past its section. A servo that cannot be driven
   /// (Servo::works) gets the command alone. The commands of the tendons follow (TendonDrive).
+  /// @param turns  angles of the sections' turns, in: of the last step, out: of this one [rad]
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
-                 std::span<double> setpoints) noexcept;
+                 std::span<double> turns, std::span<double> setpoints) noexcept;
+
+  /// The coordinates commanded by the last `setpoints`, of the joints: where sections turn, not
+  /// those of the controller.
+  [[nodiscard]] const Eigen::VectorXd& joint_command() const noexcept { return own_.q; }
 
   /// Moments of the servos and motors at these setpoints on each coordinate [N m], [N]; 0 where it
   /// is no number.
@@ -139,6 +148,8 @@ class ArmMechanics {
                       std::span<double> setpoints) const noexcept;
   void command_base(const State& state, const ArmCommand& command,
                     std::span<double> setpoints) const noexcept;
+  void command_turns(const State& state, std::span<const double> turns,
+                     std::span<double> setpoints) const noexcept;
   [[nodiscard]] double feed_forward() const noexcept;
   [[nodiscard]] double tendon_load(std::size_t k) const noexcept;
   [[nodiscard]] double compensated(const Servo& servo, double desired, double load, double position,
@@ -154,6 +165,9 @@ class ArmMechanics {
   Eigen::VectorXd load_;            // per coordinate: mean, weighted by the fractions
   TendonDrive tendons_;
   TendonDrive::Motion motion_;  // for the tendons
+  SectionTurns turns_;
+  ArmCommand own_{0};               // of the joints
+  std::vector<double> turn_rates_;  // commanded
 };
 
 }  // namespace tendril

@@ -69,9 +69,7 @@ FollowPosesController::FollowPosesController(const ArmContext& context)
     for (int k = i == 0 ? 0 : 1; k <= kTipsPerStep; ++k) {
       const double fraction = static_cast<double>(k) / kTipsPerStep;
       interpolate_pose(robot_, path[i].states, path[i + 1].states, fraction, states_);
-      const BaseState &a = path[i].base, &b = path[i + 1].base;
-      const BaseState base{.feed = a.feed + fraction * (b.feed - a.feed),
-                           .spin = a.spin + fraction * (b.spin - a.spin)};
+      const BaseState base = base_between(path[i].base, path[i + 1].base, fraction);
       tips_.push_back(tip_pose(robot_, states_, base).translation());
     }
   }

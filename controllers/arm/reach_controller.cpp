@@ -25,6 +25,7 @@ constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kSearchRestarts = 20;
 constexpr int kFabrikxSearchIterations = 300;
 constexpr int kRotationPeriod = 25;  // of FABRIKx, in iterations
+constexpr int kRailCoordinates = 3;  // of a robot on a rail, before its own
 constexpr std::string_view kFabrikx = "fabrikx";
 const Obstacles kNoObstacles;  // of a measurement without them
 
@@ -77,6 +78,11 @@ AnySolver fabrikx_solver(const ContinuumRobot& robot, const SolverOptions& optio
 AnySolver make_tracker(const ContinuumRobot& robot, const Settings& settings) {
   const std::string name = solver_name(settings);
   const SolverOptions options = solver_options(settings);
+  if (settings.choice<TipTask>("task") == TipTask::Pose && !solver_info(name).meets_roll)
+    throw ModelError(
+        fmt::format("solver = {}: meets no roll, must be auto or levenberg with task = "
+                    "pose",
+                    name));
   if (name == kFabrikx) return fabrikx_solver(robot, options, 0);
   return is_default(name) ? default_solver(robot, options, 0, 0)
                           : make_solver(name, robot, options);
@@ -98,21 +104,24 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
   if (const std::string name = solver_name(settings); !is_default(name))
     throw ModelError(
         fmt::format("solver = {}: must be {} with avoidance", name, kSolverNames.front()));
+  if (settings.choice<TipTask>("task") == TipTask::Pose)
+    throw ModelError("task = pose: must be position or direction with avoidance");
   const SolverOptions options = solver_options(settings);
   const MeasuredObstacles measured = context.scene.measure_obstacles("obstacles");
-  return ReactivePlanner(context.robot, measured.obstacles, measured.moving_count,
+  return ReactivePlanner(context.robot.on_rail(), measured.obstacles, measured.moving_count,
                          {.position_tolerance = options.position_tolerance,
                           .angle_tolerance = options.angle_tolerance,
                           .max_iterations = options.max_iterations,
                           .body_radius = context.body_radius,
                           .margin = margin,
                           .rate_limit = rate_limit,
+                          .feed_speed = settings.number("feed_speed"),
                           .timestep = context.timestep,
                           .waits_for_base = settings.flag("wait_for_base")});
 }
 
 TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
-  options.direction = task == TipTask::PositionAndDirection;
+  options.direction = task != TipTask::Position;
   return options;
 }
 
@@ -134,8 +143,11 @@ constexpr double kRestRate = 0.04;
 std::span<const SettingInfo> ReachController::settings() {
   static constexpr SettingInfo kOwnSettings[] = {
       setting::body_name("target", "target", "mocap body that the tip follows"),
-      setting::choice("task", "position direction",
-                      "position, or direction: position and the tip's z axis along the target's"),
+      setting::choice(
+          "task", "position direction pose",
+          "position; direction: position and the tip's z axis along the target's; pose: "
+          "all axes along the target's, by the spin of the base, sections that turn, or "
+          "redundancy"),
       setting::rate_limit("5", "largest rate of a section command (5 cm of length count as 1 rad)"),
       setting::number("feed_speed", "m/s", "0.1", {0.0, 10.0, true},
                       "largest speed of the base, of a robot with `[base] feed`"),
@@ -182,17 +194,28 @@ ReachController::ReachController(const ArmContext& context)
     failed_ = memory_.flag();
     failed_target_ = memory_.matrix<Eigen::Vector3d>();
   }
-  if (has_feed()) {
-    feed_known_ = memory_.flag();
+  if (has_feed() || has_spin()) base_known_ = memory_.flag();
+  if (has_feed() && !avoiding_) {
     feed_solution_ = memory_.number();
     feed_ = memory_.number();
+  }
+  if (has_spin()) {
+    spin_solution_ = memory_.number();
+    spin_ = memory_.number();
   }
   integral_memory_ = memory_.part(integral_.layout());
 }
 
 Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
     std::span<const double> memory) const noexcept {
-  return avoiding_ ? avoiding_->pose(avoiding_memory_(memory)) : q_memory_(memory);
+  if (!avoiding_) return q_memory_(memory);
+  const double* const pose = avoiding_->pose(avoiding_memory_(memory)).data();
+  return {pose + kRailCoordinates * rail_count(), robot().coordinate_count()};
+}
+
+double ReachController::planned_feed(std::span<const double> memory) const noexcept {
+  return avoiding_ ? avoiding_->pose(avoiding_memory_(memory))[kRailCoordinates - 1]
+                   : feed_(memory);
 }
 
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
@@ -227,6 +250,7 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
   load_states(solution_memory_(memory), states_);
   BaseState base = measurement.base;
   if (has_feed()) base.feed = feed_solution_(next_memory);
+  if (has_spin()) base.spin = spin_solution_(next_memory);
   const IkResult ik = inverse_kinematics(target, base, memory, next_memory);
   store_states(ik.states, solution_memory_(next_memory));
   to_coordinates(robot(), ik.states, q_solution_);
@@ -235,14 +259,41 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
   const auto q_last = q_memory_(memory);
   const double change = largest_change(robot(), q_solution_, q_last, TipIntegral::kLengthScale);
   double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
+  const auto limit_rate = [&](double way, double rate) {
+    scale = std::min(scale, rate * measurement.timestep / std::max(std::abs(way), 1e-12));
+  };
+  if (has_feed()) limit_rate(ik.base.feed - feed_(next_memory), feed_speed_);
+  if (has_spin()) limit_rate(ik.base.spin - spin_(next_memory), rate_limit_);
   if (has_feed()) {
-    const double last = feed_(next_memory), way = ik.base.feed - last;
-    scale = std::min(scale, feed_speed_ * measurement.timestep / std::max(std::abs(way), 1e-12));
     feed_solution_(next_memory) = ik.base.feed;
-    feed_(next_memory) = last + scale * way;
+    feed_(next_memory) += scale * (ik.base.feed - feed_(next_memory));
+  }
+  if (has_spin()) {
+    spin_solution_(next_memory) = ik.base.spin;
+    spin_(next_memory) += scale * (ik.base.spin - spin_(next_memory));
   }
   q_memory_(next_memory) = q_last + scale * (q_solution_ - q_last);
   return {ik.converged(), scale < 1.0, ik.iterations, scale};
+}
+
+/// The planned base; in the first step, where it is.
+void ReachController::load_base(std::span<const double> memory, std::span<double> next_memory,
+                                BaseState& base) noexcept {
+  if (!has_feed() && !has_spin()) return;
+  if (!base_known_(memory)) {
+    base_known_(next_memory) = true;
+    if (has_feed() && !avoiding_) {
+      feed_(next_memory) = base.feed;
+      feed_solution_(next_memory) = base.feed;
+    }
+    if (has_spin()) {
+      spin_(next_memory) = base.spin;
+      spin_solution_(next_memory) = base.spin;
+    }
+    return;
+  }
+  if (has_feed()) base.feed = planned_feed(next_memory);
+  if (has_spin()) base.spin = spin_(next_memory);
 }
 
 void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
@@ -250,16 +301,9 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
                              ControllerReport& report) noexcept {
   const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
   BaseState base = measurement.base;  // as planned
-  if (has_feed()) {
-    if (!feed_known_(memory)) {  // the first step: where the base is
-      feed_known_(next_memory) = true;
-      feed_(next_memory) = base.feed;
-      feed_solution_(next_memory) = base.feed;
-    }
-    base.feed = feed_(next_memory);
-  }
+  load_base(memory, next_memory, base);
   const double last_feed = base.feed;
-  command.base.feed = last_feed;
+  command.base = {.feed = last_feed, .spin = has_spin() ? base.spin : 0.0};
 
   const TipTarget target{measurement.X_BG, task_};
   if (!measurement.has_target || !is_finite(target)) {
@@ -275,12 +319,14 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   command.plan = q_next;
   command.q_rate = (q_next - q_last) / measurement.timestep;
   if (has_feed()) {
-    command.base.feed = base.feed = feed_(next_memory);
+    command.base.feed = base.feed = planned_feed(next_memory);
     command.feed_rate = (base.feed - last_feed) / measurement.timestep;
   }
+  if (has_spin()) command.base.spin = base.spin = spin_(next_memory);
 
   // Correct on the measured tip: error between planned and measured tip pose.
   load_states(avoiding_ ? avoiding_->solution(avoiding_memory_(next_memory))
+                              .subspan(static_cast<std::size_t>(3 * rail_count()))
                         : solution_memory_(std::span<const double>(next_memory)),
               states_);
   from_coordinates(robot(), q_next, states_);

@@ -19,7 +19,7 @@ namespace tendril {
 /// The default solver descends from the last solution and remains near it. If it converges to a
 /// pose that does not reach the target, other poses are tried, once for every millimeter that the
 /// target moves; the arm switches only to a pose that reaches the target. A base that feeds is part
-/// of the pose; with `avoidance` it stays where it is at the first step.
+/// of the pose, and so is the spin of one whose task has a roll.
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 class ReachController final : public ArmController {
@@ -38,16 +38,24 @@ class ReachController final : public ArmController {
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
   [[nodiscard]] bool has_feed() const noexcept { return robot().base().feed_limit > 0.0; }
+  [[nodiscard]] bool has_spin() const noexcept {
+    return task_ == TipTask::Pose && robot().base().spin;
+  }
   struct Plan {
     bool reached;  // the solution of the inverse kinematics reaches the target
     bool moving;   // the plan is not yet at the solution
     int iterations;
     double scale;  // fraction of the remaining path that this step covers
   };
+  /// Sections before the arm's own in the planner's robot.
+  [[nodiscard]] int rail_count() const noexcept { return avoiding_->robot().rail_count(); }
+  [[nodiscard]] double planned_feed(std::span<const double> memory) const noexcept;
+  void load_base(std::span<const double> memory, std::span<double> next_memory,
+                 BaseState& base) noexcept;
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
-  /// Moves the planned pose by one step. The feed and its solution are those in `next_memory`.
+  /// Moves the planned pose by one step. The base and its solution are those in `next_memory`.
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
                              std::span<double> next_memory) noexcept;
@@ -68,8 +76,8 @@ class ReachController final : public ArmController {
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;
   MatrixSlot<Eigen::Vector3d> failed_target_;
-  Slot<bool> feed_known_;  // of a robot with a feed: after its first step
-  Slot<double> feed_solution_, feed_;
+  Slot<bool> base_known_;  // of a robot whose base moves: after its first step
+  Slot<double> feed_solution_, feed_, spin_solution_, spin_;
   Block integral_memory_;
 
   std::vector<SectionState> states_;  // scratch

@@ -45,6 +45,7 @@ constexpr int kEscapes = 12;                // poses that are tried there
 constexpr double kGain = 1e-4;              // [m] in a step, with which it does without them
 constexpr double kEscape = 0.1;             // [rad] as far as that
 constexpr double kMaxLoss = 1e-4;           // [m], of clearance in a step towards one
+constexpr Eigen::Index kShift = 2;          // of a robot on a rail: its coordinate
 constexpr double kMinGain = 1e-9;           // [m], of clearance in a step that backs away
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
@@ -86,6 +87,7 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       next_waypoint_(layout_.index(0, planner_.options().max_waypoints)),
       waypoints_(layout_.matrix<Eigen::MatrixXd>(robot.coordinate_count(),
                                                  planner_.options().max_waypoints)),
+      rail_known_(robot.rail_count() > 0 ? layout_.flag() : Slot<bool>()),
       obstacles_known_(layout_.flag()),
       moving_memory_(layout_.matrix<Eigen::MatrixXd>(kMovingRows, moving)),
       obstacles_(obstacles),
@@ -414,7 +416,11 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
 double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
                                       const Eigen::VectorXd& to) const noexcept {
   const double change = largest_change(robot(), from, to, TipIntegral::kLengthScale);
-  return std::min(1.0, options_.rate_limit * options_.timestep / std::max(change, 1e-12));
+  const double fraction =
+      std::min(1.0, options_.rate_limit * options_.timestep / std::max(change, 1e-12));
+  if (robot().rail_count() == 0) return fraction;
+  const double shift = std::abs(to[kShift] - from[kShift]);
+  return std::min(fraction, options_.feed_speed * options_.timestep / std::max(shift, 1e-12));
 }
 
 /// Takes one step towards q_goal_, into q_next_, if it is free.
@@ -430,13 +436,19 @@ void ReactivePlanner::follow(const BaseState& base, double slack, std::span<doub
   }
 }
 
-ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseState& base,
+ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseState& measured,
                                             const Obstacles& obstacles,
                                             std::span<const double> memory,
                                             std::span<double> next_memory) noexcept {
   Step step;
   place_obstacles(obstacles, memory, next_memory);
   q_last_ = pose(memory);
+  BaseState base = measured;
+  if (robot().rail_count() > 0) {
+    if (!rail_known_(memory)) q_last_[kShift] = base.feed;
+    rail_known_(next_memory) = true;
+    base.feed = 0.0;
+  }
   TipTarget goal = target;
   const bool reached = find_solution(goal, base, memory, step);
   const bool is_outside = goal.position() == target.position();

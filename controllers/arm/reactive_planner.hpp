@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct ReactivePlannerOptions {
   double body_radius = 0.0;          ///< [m], >= 0
   double margin = 0.002;             ///< least clearance between body and obstacles [m], >= 0
   double rate_limit = 5.0;           ///< largest rate of a section command [rad/s], > 0
-  double timestep = 0.002;           ///< [s], > 0
+  /// Largest speed of the shift of a robot `on_rail` [m/s], > 0.
+  double feed_speed = std::numeric_limits<double>::infinity();
+  double timestep = 0.002;  ///< [s], > 0
   /// While the base moves, and where nothing reaches the target, the arm keeps its pose. The base
   /// moves when all obstacles do.
   bool waits_for_base = false;
@@ -41,6 +44,8 @@ struct ReactivePlannerOptions {
 /// between them the fraction kPathMargin of it, because the straight step between two touching
 /// poses penetrates the obstacle slightly; the checks along a path that is followed, which fall on
 /// other poses than those of the search, require kGuardMargin. docs/guide/clutter.md.
+///
+/// A base that feeds is planned too where the robot is `ContinuumRobot::on_rail`.
 ///
 /// Only the constructor allocates or throws; the work of a step is bounded. The whole state is in
 /// the caller's memory.
@@ -75,8 +80,9 @@ class ReactivePlanner {
     double scale = 0.0;    ///< fraction of the step to the next waypoint or the solution
   };
   /// One step. `obstacles` has the shapes given to the constructor at their present poses. The new
-  /// planned pose is in `next_memory`, which is a copy of `memory` on entry.
-  Step step(const TipTarget& target, const BaseState& base, const Obstacles& obstacles,
+  /// planned pose is in `next_memory`, which is a copy of `memory` on entry. Of a robot on a rail
+  /// the measured feed counts in the first step only.
+  Step step(const TipTarget& target, const BaseState& measured, const Obstacles& obstacles,
             std::span<const double> memory, std::span<double> next_memory) noexcept;
 
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
@@ -128,6 +134,7 @@ class ReactivePlanner {
   Block trees_;
   Slot<int> waypoint_count_, next_waypoint_;   // of the path
   MatrixSlot<Eigen::MatrixXd> waypoints_;      // a column each
+  Slot<bool> rail_known_;                      // of a robot on a rail: after its first step
   Slot<bool> obstacles_known_;                 // moving_memory_ holds the previous step
   MatrixSlot<Eigen::MatrixXd> moving_memory_;  // of each moving obstacle, a column each
 

@@ -13,6 +13,7 @@
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/jacobian.hpp"
 #include "tendril/kinematics/random_states.hpp"
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -25,16 +26,36 @@ std::size_t count_of(const ContinuumRobot& robot) {
   return static_cast<std::size_t>(robot.section_count());
 }
 
+const char* name_of(SectionRotation rotation) {
+  return rotation == SectionRotation::Turning ? "turning" : "bending";
+}
+SectionRotation rotation_of(const std::string& name) {
+  for (const SectionRotation rotation : {SectionRotation::Bending, SectionRotation::Turning})
+    if (name == name_of(rotation)) return rotation;
+  throw ModelError("section 1: rotation = '" + name + "', must be 'bending' or 'turning'");
+}
+
 /// The argument `states` of a robot's functions.
 class States : public Input {
  public:
   States(const ContinuumRobot& robot, nb::handle value, const char* name = "states")
-      : Input(name, value, Axes{count_of(robot), 3}) {}
+      : Input(name, value, Axes{count_of(robot), 3}), sections_(count_of(robot)) {
+    if (robot.last_turning() < 0) return;
+    const SectionStates given = states_of(all());
+    untwisted_.assign(given.begin(), given.end());
+    for (std::size_t k = 0; k < count(); ++k)
+      to_untwisted(robot, std::span(untwisted_).subspan(k * sections_, sections_));
+  }
   /// Throws ModelError for a number that is not finite, and for a bend above any section's.
   void require_bends() const { require_angles(0, 3, 2.0 * std::numbers::pi); }
   [[nodiscard]] SectionStates operator[](std::size_t k) const noexcept {
-    return states_of(item(k));
+    return untwisted_.empty() ? states_of(item(k))
+                              : SectionStates(untwisted_).subspan(k * sections_, sections_);
   }
+
+ private:
+  std::size_t sections_;
+  std::vector<SectionState> untwisted_;  // where sections turn
 };
 
 /// The arguments `states`, `feed` and `spin`, all finite.
@@ -86,9 +107,14 @@ nb::object section_poses(const Robot& robot, nb::handle states, nb::handle feed,
   Output poses(all.states.leading(), Axes{sections, 4, 4});
   for_each(all.states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
     Eigen::Isometry3d X_BE = base_pose(all.base(k));
+    double twist = 0.0;  // by the sections that turn
     for (std::size_t i = 0; i < sections; ++i) {
-      X_BE = X_BE * section_end_pose(robot.robot.section(static_cast<int>(i)), all.states[k][i]);
-      write_pose(X_BE, to + 16 * (sections * k + i));
+      const Section& section = robot.robot.section(static_cast<int>(i));
+      X_BE = X_BE * section_end_pose(section, all.states[k][i]);
+      if (section.turns()) twist = all.states[k][i].phi;
+      Eigen::Isometry3d twisted = X_BE;
+      if (twist != 0.0) twisted.rotate(Eigen::AngleAxisd(twist, Eigen::Vector3d::UnitZ()));
+      write_pose(twisted, to + 16 * (sections * k + i));
     }
   });
   return poses.take();
@@ -156,7 +182,7 @@ nb::object clamped(const Robot& robot, nb::handle value) {
   auto* const to = reinterpret_cast<SectionState*>(inside.data());
   for (std::size_t k = 0; k < states.count(); ++k)
     for (std::size_t i = 0; i < sections; ++i)
-      to[sections * k + i] = robot.robot.clamped(static_cast<int>(i), states[k][i]);
+      to[sections * k + i] = robot.robot.clamped(static_cast<int>(i), states_of(states.item(k))[i]);
   return inside.take();
 }
 
@@ -219,6 +245,7 @@ nb::object states_from(const Robot& robot, nb::handle value) {
       const double extension = robot.robot.section(i).is_extensible() ? row[at + 2] : 0.0;
       *to++ = state_from_bend_vector(row[at], row[at + 1], extension);
     }
+    to_own_frames(robot.robot, {to - sections, sections});
   }
   return states.take();
 }
@@ -260,28 +287,32 @@ void PyContinuumRobot::bind(nb::module_& module) {
       .def(
           "__init__",
           [](SectionParameters* self, double length, double variable_length, double bend_limit,
-             std::vector<double> length_weights, std::vector<double> angle_weights) {
+             std::vector<double> length_weights, std::vector<double> angle_weights,
+             const std::string& rotation) {
             SectionParameters parameters{.length = length,
                                          .variable_length = variable_length,
                                          .bend_angle_limit = bend_limit,
                                          .length_weights = std::move(length_weights),
-                                         .angle_weights = std::move(angle_weights)};
+                                         .angle_weights = std::move(angle_weights),
+                                         .rotation = rotation_of(rotation)};
             with_python_names([&] { return Section(parameters); });
             new (self) SectionParameters(std::move(parameters));
           },
           nb::kw_only(), nb::arg("length") = 0.0, nb::arg("variable_length") = 0.0,
           nb::arg("bend_limit") = std::numbers::pi,
           nb::arg("length_weights") = std::vector<double>(),
-          nb::arg("angle_weights") = std::vector<double>(),
+          nb::arg("angle_weights") = std::vector<double>(), nb::arg("rotation") = "bending",
           nb::sig("def __init__(self, *, length: float = 0.0, variable_length: float = 0.0, "
                   "bend_limit: float = 3.141592653589793, length_weights: "
                   "collections.abc.Sequence[float] = (), angle_weights: "
-                  "collections.abc.Sequence[float] = ()) -> None"),
+                  "collections.abc.Sequence[float] = (), rotation: str = 'bending') -> None"),
           ":param length: constant part of the length, m\n"
           ":param variable_length: largest variable part, m\n"
           ":param bend_limit: largest bend angle, rad, in (0, 2 pi]; at full variable length\n"
           ":param length_weights: of the sub-sections, each > 0; empty: one sub-section\n"
           ":param angle_weights: of the sub-sections, each >= 0, as many\n"
+          ":param rotation: \"bending\": it bends in every plane; \"turning\": in one plane of its "
+          "own, which turns with it on its base\n"
           ":raises ModelError: a parameter outside its range")
       .def_ro("length", &SectionParameters::length, "Constant part of the length, m.")
       .def_ro("variable_length", &SectionParameters::variable_length,
@@ -293,6 +324,9 @@ void PyContinuumRobot::bind(nb::module_& module) {
       .def_prop_ro(
           "angle_weights", [](const SectionParameters& s) { return s.angle_weights; },
           "Bend angles of the sub-sections; only ratios matter.")
+      .def_prop_ro(
+          "rotation", [](const SectionParameters& s) { return name_of(s.rotation); },
+          "\"bending\" or \"turning\".")
       .def(
           "__eq__",
           [](const SectionParameters& a, nb::handle other) {
@@ -300,21 +334,22 @@ void PyContinuumRobot::bind(nb::module_& module) {
             return nb::try_cast(other, b) && b != nullptr && a.length == b->length &&
                    a.variable_length == b->variable_length &&
                    a.bend_angle_limit == b->bend_angle_limit &&
-                   a.length_weights == b->length_weights && a.angle_weights == b->angle_weights;
+                   a.length_weights == b->length_weights && a.angle_weights == b->angle_weights &&
+                   a.rotation == b->rotation;
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__getstate__",
            [](const SectionParameters& s) {
              return std::tuple(s.length, s.variable_length, s.bend_angle_limit, s.length_weights,
-                               s.angle_weights);
+                               s.angle_weights, std::string(name_of(s.rotation)));
            })
       .def("__setstate__",
            [](SectionParameters& self, const std::tuple<double, double, double, std::vector<double>,
-                                                        std::vector<double>>& state) {
-             const auto& [length, variable_length, bend_limit, length_weights, angle_weights] =
-                 state;
-             new (&self) SectionParameters{length, variable_length, bend_limit, length_weights,
-                                           angle_weights};
+                                                        std::vector<double>, std::string>& state) {
+             const auto& [length, variable_length, bend_limit, length_weights, angle_weights,
+                          rotation] = state;
+             new (&self) SectionParameters{length,         variable_length, bend_limit,
+                                           length_weights, angle_weights,   rotation_of(rotation)};
            })
       .def(
           "__repr__",
@@ -337,7 +372,9 @@ void PyContinuumRobot::bind(nb::module_& module) {
                     "Sections in a row on a base. Immutable; may be used by several threads.\n\n"
                     "A state of a section is theta (bend angle, rad, >= 0), phi (bend direction in "
                     "the xy-plane of\n"
-                    "the section's base, rad; 0 leans the end towards +x) and extension (current "
+                    "the section's base, rad; 0 leans the end towards +x; of a section that turns, "
+                    "the angle by\n"
+                    "which it has turned on its base) and extension (current "
                     "variable length,\n"
                     "m). Poses are in the base frame, whose z axis is the straight arm.\n"
                     "Source: [FABRIKx] sec. 2.2, (2.7).")

@@ -15,4 +15,5 @@ NB_MODULE(_core, module) {
   bind_load_robot(module);
   bind_solver(module);
   bind_plan(module);
+  bind_drives(module);
 }

@@ -10,6 +10,7 @@
 
 #include "python/src/robots.hpp"
 #include "tendril/contact/contact_plan.hpp"
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/plan_file/path_plan.hpp"
@@ -98,8 +99,11 @@ nb::object path_states(const PyPathPlan& plan) {
   const std::size_t sections = plan.plan.start.size();
   Output states(Shape{plan.result.path.size()}, Axes{sections, 3});
   auto* to = reinterpret_cast<SectionState*>(states.data());
-  for (const auto& pose : plan.result.path)
-    to = std::copy(pose.states.begin(), pose.states.end(), to);
+  const ContinuumRobot robot = plan.plan.robot.kinematics();
+  for (const auto& pose : plan.result.path) {
+    const std::vector<SectionState> states_of_pose = in_own_frames(robot, pose.states);
+    to = std::copy(states_of_pose.begin(), states_of_pose.end(), to);
+  }
   return states.take();
 }
 

@@ -44,7 +44,8 @@ struct PyContinuumRobot {
   for (int i = 0; i < robot.section_count(); ++i) {
     const Section& s = robot.section(i);
     arm.sections.push_back({s.length(), s.variable_length(), s.bend_angle_limit(),
-                            weights(s.length_weights()), weights(s.angle_weights())});
+                            weights(s.length_weights()), weights(s.angle_weights()),
+                            s.turns() ? SectionRotation::Turning : SectionRotation::Bending});
   }
   return arm;
 }
@@ -131,6 +132,7 @@ inline void write_platform(const PlatformPose& pose, double* to) noexcept {
 void bind_load_robot(nb::module_& module);
 void bind_solver(nb::module_& module);
 void bind_plan(nb::module_& module);
+void bind_drives(nb::module_& module);
 
 /// Annotations of signatures.
 #define TENDRIL_ARRAY "numpy.typing.NDArray[numpy.float64]"

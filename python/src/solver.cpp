@@ -13,6 +13,7 @@
 #include "tendril/ik/any_solver.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/ik/start_pose.hpp"
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/mobile/any_solver.hpp"
 #include "tendril/model_error.hpp"
 
@@ -94,7 +95,8 @@ class Targets {
   bool are_poses_;
 };
 
-TipTarget tip_target(const Targets& targets, std::size_t k) {
+/// @param roll  poses are met with their roll
+TipTarget tip_target(const Targets& targets, std::size_t k, bool roll = false) {
   TipTarget target;
   if (!targets.are_poses()) {
     target.X_BG.translation() = Eigen::Map<const Eigen::Vector3d>(targets[k].data());
@@ -108,6 +110,17 @@ TipTarget tip_target(const Targets& targets, std::size_t k) {
     throw ModelError("targets: length of the z axis of pose " + std::to_string(k) + " = " +
                      std::to_string(length) + ", must be 1 (within 0.001)");
   const Eigen::Vector3d z = target.direction() / length;
+  if (roll) {
+    const Eigen::Matrix3d& R = target.X_BG.linear();
+    if (!(R.transpose() * R - Eigen::Matrix3d::Identity()).isZero(kDirectionLengthSlack) ||
+        R.determinant() < 0.0)
+      throw ModelError("targets: the axes of pose " + std::to_string(k) +
+                       ": must be at right angles and right-handed (within 0.001)");
+    const Eigen::Vector3d across = (R.col(0) - R.col(0).dot(z) * z).normalized();
+    target.X_BG.linear() << across, z.cross(across), z;
+    target.task = TipTask::Pose;
+    return target;
+  }
   const Eigen::Vector3d x = z.unitOrthogonal();  // the spin about z is free
   target.X_BG.linear() << x, z.cross(x), z;
   return target;
@@ -186,9 +199,10 @@ std::span<const double> item_for(const Input& input, std::size_t k) noexcept {
 
 class TipSolving final : public Solving {
  public:
-  explicit TipSolving(AnySolver solver)
+  TipSolving(AnySolver solver, bool roll)
       : fresh_(std::move(solver)),
         used_(fresh_),
+        roll_(roll),
         sections_(static_cast<std::size_t>(fresh_.robot().section_count())),
         start_(sections_) {}
 
@@ -196,23 +210,38 @@ class TipSolving final : public Solving {
     if (!starts.base.is_none())
       throw ModelError("base: must be None: only a MobileArm has a platform");
     const Targets targets(targets_value, 3);
-    const auto start = item_of_each("start", starts.states, Axes{sections_, 3}, targets);
+    const auto start_value = item_of_each("start", starts.states, Axes{sections_, 3}, targets);
+    const std::vector<SectionState> start = untwisted(start_value);
     const ArmBase base(fresh_.robot(), starts, targets);
     require_threads(threads);
+    if (roll_ && !targets.are_poses())
+      throw ModelError("targets: must be poses (..., 4, 4) for a solver with roll = True");
     Result result(targets.leading(), {sections_, 3}, targets.count());
     result.make_arm_base();
     result.status_name = [](std::uint8_t status) { return to_string(IkStatus{status}); };
     result.status_count = static_cast<std::uint8_t>(IkStatus::InvalidStart) + 1;
     if (targets.leading().empty()) {
-      solve_one(tip_target(targets, 0), start ? states_of(start->all()) : SectionStates{}, base[0],
-                result);
+      solve_one(tip_target(targets, 0, roll_), start, base[0], result);
     } else {
       solve_all(targets, start, base, threads, result);
     }
+    auto* const states = reinterpret_cast<SectionState*>(result.states.data());
+    for (std::size_t k = 0; k < targets.count(); ++k)
+      to_own_frames(fresh_.robot(), {states + k * sections_, sections_});
     return result;
   }
 
  private:
+  /// States of the argument `start`, one or one for each target; none if it is None.
+  [[nodiscard]] std::vector<SectionState> untwisted(const std::optional<Input>& start) const {
+    if (!start) return {};
+    const SectionStates given = states_of(start->all());
+    std::vector<SectionState> states(given.begin(), given.end());
+    for (std::size_t k = 0; k < start->count(); ++k)
+      to_untwisted(fresh_.robot(), std::span(states).subspan(k * sections_, sections_));
+    return states;
+  }
+
   void solve_one(const TipTarget& target, SectionStates start, const BaseState& base,
                  Result& result) {
     const nb::gil_scoped_release unlocked;
@@ -228,23 +257,22 @@ class TipSolving final : public Solving {
               reinterpret_cast<SectionState*>(result.states.data()));
   }
 
-  void solve_all(const Targets& targets, const std::optional<Input>& start, const ArmBase& base,
-                 int threads, Result& result) const {
+  void solve_all(const Targets& targets, SectionStates start, const ArmBase& base, int threads,
+                 Result& result) const {
     std::vector<TipTarget> goals(targets.count());
     std::vector<BaseState> bases(goals.size());
     for (std::size_t k = 0; k < goals.size(); ++k) {
-      goals[k] = tip_target(targets, k);
+      goals[k] = tip_target(targets, k, roll_);
       bases[k] = base[k];
     }
     const nb::gil_scoped_release unlocked;
     std::vector<SectionState> repeated;
     BatchOptions options{.threads = threads, .bases = bases};
-    if (start && start->count() == goals.size()) {
-      options.starts = states_of(start->all());
-    } else if (start) {
-      const SectionStates one = states_of(start->all());
+    if (start.size() == goals.size() * sections_) {
+      options.starts = start;
+    } else if (!start.empty()) {
       for (std::size_t k = 0; k < goals.size(); ++k)
-        repeated.insert(repeated.end(), one.begin(), one.end());
+        repeated.insert(repeated.end(), start.begin(), start.end());
       options.starts = repeated;
     }
     std::vector<BatchResult> solved(goals.size());
@@ -259,6 +287,7 @@ class TipSolving final : public Solving {
 
   const AnySolver fresh_;  // batches copy it
   AnySolver used_;         // by one call at a time
+  bool roll_;
   std::size_t sections_;
   std::vector<SectionState> start_;
   std::mutex mutex_;
@@ -355,14 +384,23 @@ struct PySolver {
   nb::object robot;
   std::string name;
   SolverOptions options;
+  bool roll;
   std::unique_ptr<Solving> solving;
 };
 
+/// Refuses a roll that the solver does not take.
+void require_roll(const std::string& solver, bool is_arm) {
+  if (!is_arm) throw ModelError("roll: must be False: only a ContinuumRobot takes it");
+  if (!solver_info(solver).meets_roll)
+    throw ModelError("roll: solver = \"" + solver + "\" meets none, must be auto or levenberg");
+}
+
 std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
-                                      const SolverOptions& options) {
+                                      const SolverOptions& options, bool roll) {
   PyContinuumRobot* arm = nullptr;
-  if (nb::try_cast(robot, arm, false) && arm != nullptr)
-    return std::make_unique<TipSolving>(make_solver(name, arm->robot, options));
+  const bool is_arm = nb::try_cast(robot, arm, false) && arm != nullptr;
+  if (roll) require_roll(name, is_arm);
+  if (is_arm) return std::make_unique<TipSolving>(make_solver(name, arm->robot, options), roll);
   PyMobileRobot* mobile = nullptr;
   if (nb::try_cast(robot, mobile, false) && mobile != nullptr)
     return std::make_unique<MobileSolving>(make_mobile_solver(name, mobile->robot, options),
@@ -376,9 +414,9 @@ std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
 }
 
 void make_py_solver(PySolver* self, nb::object robot, std::string name,
-                    const SolverOptions& options) {
-  auto solving = make_solving(robot, name, options);
-  new (self) PySolver{std::move(robot), std::move(name), options, std::move(solving)};
+                    const SolverOptions& options, bool roll) {
+  auto solving = make_solving(robot, name, options, roll);
+  new (self) PySolver{std::move(robot), std::move(name), options, roll, std::move(solving)};
 }
 
 /// A view of a result's numbers, which lives as long as the view.
@@ -497,7 +535,7 @@ void bind_solver(nb::module_& module) {
           "__init__",
           [](PySolver* self, nb::object robot, std::string name, double position_tolerance,
              double angle_tolerance, std::optional<int> max_iterations,
-             std::optional<int> max_restarts, bool feed_base) {
+             std::optional<int> max_restarts, bool feed_base, bool roll) {
             if (max_iterations && *max_iterations < 1)
               throw ModelError("max_iterations = " + std::to_string(*max_iterations) +
                                ", must be >= 1");
@@ -506,19 +544,19 @@ void bind_solver(nb::module_& module) {
                             .position_tolerance = position_tolerance,
                             .angle_tolerance = angle_tolerance,
                             .max_restarts = max_restarts,
-                            .feed_base = feed_base});
+                            .feed_base = feed_base},
+                           roll);
           },
           nb::arg("robot"), nb::arg("name") = "auto", nb::kw_only(),
           nb::arg("position_tolerance") = SolverOptions{}.position_tolerance,
           nb::arg("angle_tolerance") = SolverOptions{}.angle_tolerance,
           nb::arg("max_iterations") = nb::none(), nb::arg("max_restarts") = nb::none(),
-          nb::arg("feed_base") = true,
+          nb::arg("feed_base") = true, nb::arg("roll") = false,
           nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot | MobileArm, name: str = "
                   "'auto', *, position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
                   "max_iterations: int | None = None, max_restarts: int | None = None, feed_base: "
-                  "bool = "
-                  "True) -> None"),
-          ":param robot: the spin of its base remains that of the start\n"
+                  "bool = True, roll: bool = False) -> None"),
+          ":param robot: the spin of its base remains that of the start, but with `roll`\n"
           ":param name: \"auto\", or another name\n"
           ":param position_tolerance: m, > 0\n"
           ":param angle_tolerance: rad, > 0\n"
@@ -526,6 +564,9 @@ void bind_solver(nb::module_& module) {
           ":param max_restarts: from other poses, >= 0; 0 for tracking; none: the solver's own\n"
           ":param feed_base: a base that feeds is solved for too; False: it keeps the feed of the "
           "start\n"
+          ":param roll: targets are poses that are met with all their axes; the spin of the base "
+          "is "
+          "solved for too. Only of \"auto\" and \"levenberg\"\n"
           ":raises ModelError: an unknown name (the message lists them), an option outside its "
           "range")
       .def_ro("robot", &PySolver::robot,
@@ -535,18 +576,20 @@ void bind_solver(nb::module_& module) {
            [](const PySolver& s) {
              return std::tuple(s.robot, s.name, s.options.max_iterations,
                                s.options.position_tolerance, s.options.angle_tolerance,
-                               s.options.max_restarts, s.options.feed_base);
+                               s.options.max_restarts, s.options.feed_base, s.roll);
            })
       .def("__setstate__",
            [](PySolver& self, const std::tuple<nb::object, std::string, int, double, double,
-                                               std::optional<int>, bool>& state) {
-             const auto& [robot, name, iterations, position, angle, restarts, feed_base] = state;
+                                               std::optional<int>, bool, bool>& state) {
+             const auto& [robot, name, iterations, position, angle, restarts, feed_base, roll] =
+                 state;
              make_py_solver(&self, robot, name,
                             {.max_iterations = iterations,
                              .position_tolerance = position,
                              .angle_tolerance = angle,
                              .max_restarts = restarts,
-                             .feed_base = feed_base});
+                             .feed_base = feed_base},
+                            roll);
            })
       .def(
           "__repr__",
@@ -571,7 +614,8 @@ void bind_solver(nb::module_& module) {
           "depend on the others: a batch has the bits of single calls.\n\n"
           ":param targets: of a ContinuumRobot, in its base frame, or a MobileArm, in the world: "
           "positions (..., 3), m, or poses "
-          "(..., 4, 4), of which position and z axis are met; of a MobileRobot, in the world: "
+          "(..., 4, 4), of which position and z axis, with `roll` all axes, are met; of a "
+          "MobileRobot, in the world: "
           "poses "
           "(..., 4, 4), whose x axis is the tool's, or (..., 6): x, y, z, m, roll, pitch, yaw, "
           "rad, as "
@@ -585,7 +629,7 @@ void bind_solver(nb::module_& module) {
           "y, m, and heading, rad; none: all zero\n"
           ":param feed: where an arm's base starts, m, in [0, feed_limit]; a number, or one for "
           "each target\n"
-          ":param spin: likewise, rad, which the solution keeps\n"
+          ":param spin: likewise, rad, which the solution keeps without `roll`\n"
           ":raises ModelError: wrong shape or type; a target that is not finite has a status "
           "instead");
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tendril._core import (
         ContinuumRobot,
+        Drives,
         IkResult,
         MobileArm,
         MobileRobot,
@@ -59,6 +60,7 @@ else:
     _names = {
         "_core": [
             "ContinuumRobot",
+            "Drives",
             "IkResult",
             "MobileArm",
             "MobileRobot",
@@ -136,6 +138,7 @@ __all__ = [
     "ControllerReport",
     "ControllerStatus",
     "Dataset",
+    "Drives",
     "Experiment",
     "IkResult",
     "MobileArm",

@@ -81,6 +81,7 @@ double position_of(const mjModel& model, const mjData& data, const std::string& 
 std::vector<SectionState> start_of(const mjModel& model, const mjData& data, const Arm& arm,
                                    const ContinuumRobot& robot) {
   std::vector<SectionState> states;
+  double twist = 0.0;  // of the joints' frames, by the turns
   for (int i = 0; i < robot.section_count(); ++i) {
     const Section& section = robot.section(i);
     double u = 0.0, v = 0.0, s = section.variable_length() / 2.0;
@@ -92,7 +93,8 @@ std::vector<SectionState> start_of(const mjModel& model, const mjData& data, con
     SectionState state;
     state.extension = std::clamp(s, 0.0, section.variable_length());
     state.theta = std::min(std::hypot(u, v), section.bend_angle_limit_at(state.extension));
-    state.phi = std::atan2(v, u);
+    twist += position_of(model, data, arm.names(names::turn(i + 1)));
+    state.phi = std::atan2(v, u) + twist;
     states.push_back(state);
   }
   return states;

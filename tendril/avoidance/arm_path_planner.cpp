@@ -174,7 +174,9 @@ void ArmPathPlanner::away(const Pose& q, const Obstacles& obstacles, const BaseS
                           Eigen::Ref<Eigen::VectorXd> direction) noexcept {
   const double here = clearance(q, obstacles, base);
   middle_ = q;
-  for (Eigen::Index k = 0; k < q.size(); ++k) {
+  const Eigen::Index stiff = 2 * robot_.rail_count();  // coordinates: a rail does not bend
+  direction.head(stiff).setZero();
+  for (Eigen::Index k = stiff; k < q.size(); ++k) {
     middle_[k] = q[k] + kDifference;
     direction[k] = (clearance(middle_, obstacles, base) - here) / kDifference;
     middle_[k] = q[k];

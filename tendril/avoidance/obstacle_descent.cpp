@@ -59,7 +59,7 @@ double ObstacleDescent::evaluate() noexcept {
   depth_ = -margin_;
   if (obstacles_ != nullptr) {
     const double near = safety_distance_ + margin_;
-    for (std::size_t i = 0; i < coordinates_.size(); ++i) {
+    for (auto i = static_cast<std::size_t>(robot_.rail_count()); i < coordinates_.size(); ++i) {
       place_arcs(i);
       for (std::size_t j = first_arc_[i]; j < first_arc_[i + 1]; ++j) {
         obstacles_->for_each_nearer(arcs_[j], near, kSearch, [&](const Clearance& c) {

@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxContactRows = 24;
 ///
 /// which is the exact one: where the nearest point slides along the arc the distance does not
 /// change. docs/theory/obstacles.md, "Descent around obstacles".
-class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMaxContactRows> {
+class ObstacleDescent : public TipDescent<ObstacleDescent, 6 + kMaxContactRows> {
  public:
   /// @param planar  the robot bends in its x-z plane only: v remains 0
   ObstacleDescent(const ContinuumRobot& robot, bool planar);
@@ -34,7 +34,7 @@ class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMaxContactRows> 
   [[nodiscard]] DescentEnd run(int& iterations, int max_iterations) noexcept;
 
  private:
-  friend class TipDescent<ObstacleDescent, 5 + kMaxContactRows>;
+  friend class TipDescent<ObstacleDescent, 6 + kMaxContactRows>;
 
   struct Contact {
     std::size_t section;

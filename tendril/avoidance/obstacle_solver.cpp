@@ -114,8 +114,9 @@ ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates star
     result.nearest_free_point += (safety_distance_ - inside.distance + kPushOut) * inside.normal;
   }
   const bool base_is_free =
+      robot_.rail_count() > 0 ||  // it moves
       obstacles.nearest(base_pose(base).translation(), safety_distance_ - kTouchDistance).obstacle <
-      0;
+          0;
   const bool target_is_free =
       obstacles.nearest(target.position(), safety_distance_ - kTouchDistance).obstacle < 0;
   if (!base_is_free || !target_is_free) {
@@ -129,7 +130,8 @@ ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates star
   descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
   bool found = descend(start_, obstacles, base, false, result.iterations, best);
   if (!found && options_.max_restarts > 0) {
-    found = reach_by_links(target, obstacles, base, result.iterations, best);
+    if (robot_.rail_count() == 0)
+      found = reach_by_links(target, obstacles, base, result.iterations, best);
     SplitMix64 random(options_.seed);
     for (int i = 0; !found && i < options_.max_restarts; ++i) {
       if (result.iterations + kDraws >= options_.max_iterations) break;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -109,6 +110,7 @@ PathPose read_pose(const Row& row, const ContinuumRobot& robot) {
     state.phi = row[column + 1];
     pose.states.push_back(state);
   }
+  to_untwisted(robot, pose.states);
   if (robot.base().feed_limit > 0.0) {
     pose.base.feed = row.within(column++, 0.0, robot.base().feed_limit);
   }
@@ -140,7 +142,7 @@ std::string pose_path_csv(const ContinuumRobot& robot, const PosePath& path) {
   std::string text = pose_path_header(robot) + '\n';
   for (const PathPose& pose : path) {
     text += number_text(pose.waypoint);
-    for (const SectionState& state : pose.states) {
+    for (const SectionState& state : in_own_frames(robot, pose.states)) {
       for (const double value : {state.theta, state.phi, state.extension})
         text += ',' + number_text(value);
     }

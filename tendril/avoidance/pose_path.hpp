@@ -23,6 +23,11 @@ using PosePath = std::vector<PathPose>;
 /// The pose at `fraction` in [0, 1] of the path from a to b, inside the limits.
 void interpolate_pose(const ContinuumRobot& robot, SectionStates a, SectionStates b,
                       double fraction, std::span<SectionState> between) noexcept;
+[[nodiscard]] inline BaseState base_between(const BaseState& a, const BaseState& b,
+                                            double fraction) noexcept {
+  return {.feed = a.feed + fraction * (b.feed - a.feed),
+          .spin = a.spin + fraction * (b.spin - a.spin)};
+}
 
 /// The columns of a path as a table: `waypoint,theta_1,phi_1,s_1,...`, then `h` if the base has a
 /// feed and `omega0` if it spins. [rad], [m]

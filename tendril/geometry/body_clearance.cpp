@@ -378,7 +378,7 @@ std::span<const BodyArc> BodyArcs::at(SectionStates states, const BaseState& bas
     x = cp * rotated - sp * n;
     y = sp * rotated + cp * n;
   }
-  return arcs_;
+  return std::span<const BodyArc>(arcs_).subspan(static_cast<std::size_t>(robot_.rail_count()));
 }
 
 Clearance body_clearance(BodyArcs& body, SectionStates states, const BaseState& base,

@@ -152,7 +152,7 @@ void place_section_arcs(const Section& section, const Eigen::Vector3d& start,
                         const Eigen::Vector3d& tangent, const Eigen::Vector3d& side, double theta,
                         double length, std::span<BodyArc> arcs) noexcept;
 
-/// The body's arcs, section by section, sub-section by sub-section.
+/// The body's arcs, section by section, sub-section by sub-section; without a rail.
 class BodyArcs {
  public:
   explicit BodyArcs(const ContinuumRobot& robot);

@@ -38,10 +38,10 @@ constexpr auto kRecommended = SolverGroup::Recommended;
 constexpr auto kPublished = SolverGroup::Published;
 
 constexpr std::array kEntries = {
-    Entry{
-        {"auto", kRecommended, "the default: finds every reachable target, closest pose otherwise"},
-        [](auto& robot, auto& options) { return make<AutoSolver>(robot, options); }},
-    Entry{{"levenberg", kRecommended, "bounded Levenberg-Marquardt with seeded restarts"},
+    Entry{{"auto", kRecommended,
+           "the default: finds every reachable target, closest pose otherwise", true},
+          [](auto& robot, auto& options) { return make<AutoSolver>(robot, options); }},
+    Entry{{"levenberg", kRecommended, "bounded Levenberg-Marquardt with seeded restarts", true},
           [](auto& robot, auto& options) {
             return make<LevenbergSolver>(robot, options, {.max_restarts = 50});
           }},
@@ -61,6 +61,11 @@ constexpr std::array kEntries = {
           [](auto& robot, auto& options) {
             return make<JacobianSolver>(robot, options,
                                         {.coordinates = JacobianCoordinates::Polar});
+          }},
+    Entry{{"pseudo-inverse", kPublished,
+           "undamped pseudo-inverse of the Jacobian; Newton's method where it is square"},
+          [](auto& robot, auto& options) {
+            return make<JacobianSolver>(robot, options, {.damping = 0.0});
           }},
     Entry{{"fabrikx-jacobian", kPublished, "FABRIKx, then the damped Jacobian from the same start"},
           [](auto& robot, auto& options) { return make<CombinedSolver>(robot, options); }},
@@ -89,14 +94,9 @@ constexpr auto kInfos = [] {
   return infos;
 }();
 
-}  // namespace
-
-std::span<const SolverInfo> solver_infos() noexcept { return kInfos; }
-
-AnySolver make_solver(const std::string& name, const ContinuumRobot& robot,
-                      const SolverOptions& options) {
+const Entry& entry_of(const std::string& name) {
   for (const Entry& entry : kEntries) {
-    if (name == entry.info.name) return entry.make(robot, options);
+    if (name == entry.info.name) return entry;
   }
   std::vector<std::string_view> names;
   std::string all;
@@ -105,6 +105,17 @@ AnySolver make_solver(const std::string& name, const ContinuumRobot& robot,
     all += (all.empty() ? "" : ", ") + std::string(entry.info.name);
   }
   throw ModelError("solver = \"" + name + "\", must be one of " + all + meant_text(name, names));
+}
+
+}  // namespace
+
+std::span<const SolverInfo> solver_infos() noexcept { return kInfos; }
+
+const SolverInfo& solver_info(const std::string& name) { return entry_of(name).info; }
+
+AnySolver make_solver(const std::string& name, const ContinuumRobot& robot,
+                      const SolverOptions& options) {
+  return entry_of(name).make(robot, options);
 }
 
 }  // namespace tendril

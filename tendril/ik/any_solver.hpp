@@ -78,7 +78,8 @@ enum class SolverGroup : std::uint8_t {
 struct SolverInfo {
   const char* name;  ///< as users write it
   SolverGroup group;
-  const char* summary;  ///< one line
+  const char* summary;      ///< one line
+  bool meets_roll = false;  ///< TipTask::Pose; else such targets are invalid
 };
 
 /// Every solver of the library: the default, the other recommended ones, then the published ones.
@@ -86,6 +87,10 @@ struct SolverInfo {
 /// of controllers) reads them here, so that a new solver is its header, its source, its two lines
 /// in tendril/CMakeLists.txt and its row in any_solver.cpp.
 [[nodiscard]] std::span<const SolverInfo> solver_infos() noexcept;
+
+/// Returns the row of a solver's name. Throws ModelError for another name (the text lists those
+/// that there are).
+[[nodiscard]] const SolverInfo& solver_info(const std::string& name);
 
 /// The solver called `name`, one of `solver_infos()`. Throws ModelError for another name (the text
 /// lists those that there are) and for options or robots that the solver refuses.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/random_states.hpp"
@@ -35,7 +36,7 @@ AutoSolver::AutoSolver(const ContinuumRobot& robot, const AutoOptions& options)
 
 IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
                            const BaseState& base) noexcept {
-  if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
+  if (const auto refusal = refused_solve(robot_, target, start, base, true)) return *refusal;
   std::copy(start.begin(), start.end(), start_.begin());  // it may be the previous solution
   IkResult result;
   Best best{std::numeric_limits<double>::infinity(), base};
@@ -57,6 +58,8 @@ IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
     random_states(robot_, random, trial_);
     BaseState trial_base = base;
     if (options_.feed_base) trial_base.feed = random.uniform(0.0, feed_range);
+    if (target.task == TipTask::Pose && robot_.base().spin)
+      trial_base.spin = random.uniform(-std::numbers::pi, std::numbers::pi);
     descent_.place(trial_, trial_base);
     end = descent_.run(StopRule::GiveUpEarly, result.iterations, search_budget);
   }

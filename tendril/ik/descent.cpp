@@ -14,7 +14,7 @@ double squared(double x) noexcept { return x * x; }
 }  // namespace
 
 Descent::Descent(const ContinuumRobot& robot, bool free_feed)
-    : TipDescent(robot, {.free_feed = free_feed}),
+    : TipDescent(robot, {.free_feed = free_feed, .free_spin = true}),
       preferred_(coordinates_.size()),
       before_(coordinates_.size()),
       marked_(coordinates_.size()) {}
@@ -27,11 +27,12 @@ DescentEnd Descent::run(StopRule stall_timeout, int& iterations, int max_iterati
 
 void Descent::mark() noexcept {
   marked_ = coordinates_;
-  marked_feed_ = base_.feed;
+  marked_base_ = base_;
 }
 
 bool Descent::is_beyond(double limit) const noexcept {
-  if (std::abs(base_.feed - marked_feed_) > limit * length_scale_) return true;
+  if (std::abs(base_.feed - marked_base_.feed) > limit * length_scale_) return true;
+  if (std::abs(base_.spin - marked_base_.spin) > limit) return true;
   for (std::size_t i = 0; i < coordinates_.size(); ++i) {
     const double du = coordinates_[i].u - marked_[i].u, dv = coordinates_[i].v - marked_[i].v;
     if (du * du + dv * dv > limit * limit) return true;
@@ -43,7 +44,9 @@ bool Descent::is_beyond(double limit) const noexcept {
 /// Calls `function` with the number of rows as a constant.
 template <class Function>
 void Descent::with_rows(Function function) const noexcept {
-  if (has_direction_) {
+  if (has_roll_) {
+    function(FixedRows<6>{});
+  } else if (has_direction_) {
     function(FixedRows<5>{});
   } else {
     function(FixedRows<3>{});
@@ -67,6 +70,7 @@ void Descent::differentiate(Limits limits) noexcept {
       }
     }
     add_feed(feed_is_free);
+    add_spin();
     multiply(rows);
   });
 }
@@ -97,12 +101,13 @@ void Descent::step_to_preferred(double fraction) noexcept {
     return prefer_lengths_ ? fraction * (to.s - from.s) / length_scale_ : 0.0;
   };
   const double feed_difference =
-      prefer_lengths_ ? fraction * (preferred_feed_ - previous_feed_) / length_scale_ : 0.0;
+      prefer_lengths_ ? fraction * (preferred_feed_ - previous_base_.feed) / length_scale_ : 0.0;
   Row residual = residual_;
+  const std::size_t rows = has_roll_ ? 6 : has_direction_ ? 5 : 3;
   std::size_t column = 0;
   const auto subtract = [&](double amount) {
     const Row& J = reduced_[column++];
-    for (std::size_t r = 0; r < (has_direction_ ? 5u : 3u); ++r) residual[r] -= amount * J[r];
+    for (std::size_t r = 0; r < rows; ++r) residual[r] -= amount * J[r];
   };
   for (std::size_t i = 0; i < coordinates_.size(); ++i) {
     for (int k = 0; k < free_[i].count; ++k) subtract(difference(i, k));
@@ -131,10 +136,10 @@ void Descent::relax(SectionStates preferred, const BaseState& preferred_base, bo
   double distance = distance_to_preferred();
   while (fraction >= kMinFraction && iterations < max_iterations) {
     before_ = coordinates_;
-    const double feed_before = base_.feed;
+    const BaseState base_before = base_;
     differentiate(Limits::Ignored);
     previous_ = coordinates_;
-    previous_feed_ = base_.feed;
+    previous_base_ = base_;
     step_to_preferred(fraction);
     ++iterations;
     const DescentEnd end =
@@ -146,7 +151,7 @@ void Descent::relax(SectionStates preferred, const BaseState& preferred_base, bo
       continue;
     }
     coordinates_ = before_;
-    base_.feed = feed_before;
+    base_ = base_before;
     cost_ = evaluate();
     fraction /= 4.0;
   }

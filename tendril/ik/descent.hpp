@@ -7,9 +7,9 @@
 namespace tendril {
 
 /// One descent of bounded Levenberg-Marquardt towards a tip target: the engine of LevenbergSolver
-/// and AutoSolver, not a solver by itself. The rows are those of the tip, so the system is 3 x 3 or
-/// 5 x 5 whatever the number of sections.
-class Descent : public TipDescent<Descent, 5> {
+/// and AutoSolver, not a solver by itself. The rows are those of the tip, so the system is 3 x 3,
+/// 5 x 5 or 6 x 6 whatever the number of sections.
+class Descent : public TipDescent<Descent, 6> {
  public:
   /// Rule for the end of a descent that still gains a little.
   enum class StopRule {
@@ -17,7 +17,8 @@ class Descent : public TipDescent<Descent, 5> {
     RunToConvergence,  ///< the closest pose is desired
   };
 
-  /// @param free_feed  the base feed is a coordinate too, within [0, feed_limit]
+  /// @param free_feed  the base feed is a coordinate too, within [0, feed_limit]. The spin of a
+  /// base that has one is, for targets with a roll.
   explicit Descent(const ContinuumRobot& robot, bool free_feed = false);
 
   /// Descends until the target is met, nothing helps any more, or `iterations` has reached
@@ -26,7 +27,7 @@ class Descent : public TipDescent<Descent, 5> {
                                int max_iterations) noexcept;
 
   /// Remembers the pose placed, and whether the current pose is farther from it than `limit` [rad]
-  /// in the bend vector of a section, or in a length or the feed by length_scale().
+  /// in the bend vector of a section or in the spin, or in a length or the feed by length_scale().
   void mark() noexcept;
   [[nodiscard]] bool is_beyond(double limit) const noexcept;
 
@@ -37,7 +38,7 @@ class Descent : public TipDescent<Descent, 5> {
              int& iterations, int max_iterations) noexcept;
 
  private:
-  friend class TipDescent<Descent, 5>;
+  friend class TipDescent<Descent, 6>;
 
   enum class Limits { Active, Ignored };
   [[nodiscard]] double evaluate() noexcept { return evaluate_tip(tip_residual()); }
@@ -53,7 +54,8 @@ class Descent : public TipDescent<Descent, 5> {
   void step_to_preferred(double fraction) noexcept;
 
   std::vector<Coordinates> preferred_, before_, marked_;
-  double preferred_feed_ = 0.0, marked_feed_ = 0.0;
+  double preferred_feed_ = 0.0;
+  BaseState marked_base_;
   bool prefer_lengths_ = false;
 };
 

@@ -8,11 +8,11 @@
 
 namespace tendril {
 
-/// Part of the goal pose that a solver must meet. The spin about the tip's own axis is never
-/// constrained.
+/// Part of the goal pose that a solver must meet.
 enum class TipTask : std::uint8_t {
   Position,              ///< 3 equations
   PositionAndDirection,  ///< 5 equations: position and the tip's z axis
+  Pose,                  ///< 6 equations: the roll about that axis too; `SolverInfo::meets_roll`
 };
 
 /// The goal of every tip solver.
@@ -29,7 +29,8 @@ enum class IkStatus : std::uint8_t {
   Converged,  ///< both errors, recomputed by forward kinematics, are within tolerance, limits hold
   MaxIterations,  ///< the budget is spent
   Stalled,        ///< no progress any more
-  InvalidTarget,  ///< NaN or infinity in the target, or in the square of its distance
+  InvalidTarget,  ///< NaN or infinity in the target, or in the square of its distance; a roll for a
+                  ///< solver that meets none
   InvalidStart,   ///< wrong number of start states, or NaN in them
 };
 [[nodiscard]] const char* to_string(IkStatus status) noexcept;
@@ -51,8 +52,9 @@ struct IkResult {
 [[nodiscard]] double position_error(const Eigen::Isometry3d& X_BE,
                                     const TipTarget& target) noexcept;
 
-/// Angle between the tip's z axis and the desired direction [rad] in [0, pi]; 0 when the direction
-/// is free. Uses atan2, which keeps its digits near 0.
+/// Angle between the tip's z axis and the desired direction, or of the rotation between the tip's
+/// frame and the desired one [rad] in [0, pi]; 0 when the direction is free. Uses atan2, which
+/// keeps its digits near 0.
 [[nodiscard]] double angle_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexcept;
 
 /// Tells whether the target is a number that a solver can work with: finite, the square of its

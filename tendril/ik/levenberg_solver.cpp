@@ -1,6 +1,7 @@
 #include "tendril/ik/levenberg_solver.hpp"
 
 #include <limits>
+#include <numbers>
 
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/random_states.hpp"
@@ -19,7 +20,7 @@ LevenbergSolver::LevenbergSolver(const ContinuumRobot& robot, const LevenbergOpt
 
 IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
                                 const BaseState& base) noexcept {
-  if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
+  if (const auto refusal = refused_solve(robot_, target, start, base, true)) return *refusal;
   IkResult result;
   result.base = base;
   double best_cost = std::numeric_limits<double>::infinity();
@@ -45,6 +46,8 @@ IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
     random_states(robot_, random, trial_);
     BaseState trial_base = base;
     if (options_.feed_base) trial_base.feed = random.uniform(0.0, robot_.base().feed_limit);
+    if (target.task == TipTask::Pose && robot_.base().spin)
+      trial_base.spin = random.uniform(-std::numbers::pi, std::numbers::pi);
     end = descend(trial_, trial_base, true);
   }
   const bool met = result.position_error <= options_.position_tolerance &&

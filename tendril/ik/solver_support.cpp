@@ -7,7 +7,8 @@
 namespace tendril {
 
 std::optional<IkResult> refused_solve(const ContinuumRobot& robot, const TipTarget& target,
-                                      SectionStates start, const BaseState& base) noexcept {
+                                      SectionStates start, const BaseState& base,
+                                      bool meets_roll) noexcept {
   const bool base_is_finite = std::isfinite(base.feed) && std::isfinite(base.spin);
   const auto refused = [&](IkStatus status) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -18,7 +19,8 @@ std::optional<IkResult> refused_solve(const ContinuumRobot& robot, const TipTarg
                     .base = base_is_finite ? base : BaseState{},
                     .states = robot.straight()};
   };
-  if (!is_finite(target)) return refused(IkStatus::InvalidTarget);
+  if (!is_finite(target) || (target.task == TipTask::Pose && !meets_roll))
+    return refused(IkStatus::InvalidTarget);
   const bool start_is_finite =
       base_is_finite && std::all_of(start.begin(), start.end(), [](const SectionState& s) {
         return std::isfinite(s.theta) && std::isfinite(s.phi) && std::isfinite(s.extension);

@@ -22,10 +22,11 @@ void require_solver_options(std::string_view object, const Options& options) {
 /// The result of a solve that cannot begin (InvalidTarget, InvalidStart: infinite errors, the
 /// states of `ContinuumRobot::straight`); nothing if it can. Starts of the wrong size, or with NaN
 /// or infinity in them or in the base, are invalid; instead of a base that is not finite the
-/// result has the base at feed 0 and spin 0.
+/// result has the base at feed 0 and spin 0. A target with a roll is invalid without `meets_roll`.
 [[nodiscard]] std::optional<IkResult> refused_solve(const ContinuumRobot& robot,
                                                     const TipTarget& target, SectionStates start,
-                                                    const BaseState& base) noexcept;
+                                                    const BaseState& base,
+                                                    bool meets_roll = false) noexcept;
 
 /// Larger of the two errors in units of its tolerance: at most 1 when the target is met.
 template <class Options>

@@ -22,7 +22,7 @@ struct DescentRule {
 
 /// One descent of bounded Levenberg-Marquardt in the smooth coordinates u, v, s: damping, active
 /// set of the limits, reduced Jacobian and normal equations. The system is solved in the space of
-/// the rows, 3 or 5 of the tip and those that the derived class adds, whatever the number of
+/// the rows, 3, 5 or 6 of the tip and those that the derived class adds, whatever the number of
 /// sections. docs/theory/ik.md, "Bounded Levenberg-Marquardt".
 ///
 /// `Derived` has, accessible to this class:
@@ -60,7 +60,7 @@ class TipDescent : public TipMap {
         previous_(coordinates_.size()),
         columns_(coordinates_.size()),
         free_(coordinates_.size()),
-        reduced_(3 * coordinates_.size() + 1) {}
+        reduced_(3 * coordinates_.size() + 2) {}
 
   /// Descends until the target is met, nothing helps any more, or `iterations` has reached
   /// `max_iterations`. Counts one iteration per pose evaluated after the start.
@@ -76,14 +76,14 @@ class TipDescent : public TipMap {
       derived().differentiate();
       if (reduced_count_ == 0) return DescentEnd::Stalled;
       previous_ = coordinates_;
-      previous_feed_ = base_.feed;
+      previous_base_ = base_;
       previous_residual_ = residual_;
       bool improved = false;
       while (!improved) {
         const bool spent = iterations >= max_iterations;
         if (spent || damping > kMaxDamping) {
           coordinates_ = previous_;
-          base_.feed = previous_feed_;
+          base_ = previous_base_;
           cost_ = derived().evaluate();
           return spent ? DescentEnd::BudgetSpent : DescentEnd::Stalled;
         }
@@ -128,7 +128,12 @@ class TipDescent : public TipMap {
     column_u[4] = -length_scale_ * velocities.rotation_u.dot(tip_x_);
     column_v[3] = length_scale_ * velocities.rotation_v.dot(tip_y_);
     column_v[4] = -length_scale_ * velocities.rotation_v.dot(tip_x_);
-    column_s[3] = column_s[4] = 0.0;
+    column_s[3] = column_s[4] = column_s[5] = 0.0;
+    if (!has_roll_) return;
+    const Eigen::Vector3d axis = roll_axis();
+    const Eigen::Vector2d twist = twist_rate(i);
+    column_u[5] = length_scale_ * (velocities.rotation_u.dot(axis) + twist.x());
+    column_v[5] = length_scale_ * (velocities.rotation_v.dot(axis) + twist.y());
   }
 
   /// All directions of section i, as if it had no limits.
@@ -180,6 +185,19 @@ class TipDescent : public TipMap {
   void add_feed(bool is_free) noexcept {
     feed_moves_ = is_free;
     if (is_free) reduced_[reduced_count_++] = {0.0, 0.0, length_scale_};
+  }
+
+  /// The spin, for a target with a roll.
+  void add_spin() noexcept {
+    spin_moves_ = has_roll_ && free_spin_;
+    if (!spin_moves_) return;
+    Row& column = reduced_[reduced_count_++];
+    column = {-tip_.y(),
+              tip_.x(),
+              0.0,
+              length_scale_ * tip_y_.z(),
+              -length_scale_ * tip_x_.z(),
+              length_scale_ * roll_axis().z()};
   }
 
   /// normal_ = J J^T of the free directions.
@@ -245,8 +263,10 @@ class TipDescent : public TipMap {
     }
     if (feed_moves_) {
       base_.feed =
-          std::clamp(previous_feed_ + length_scale_ * length_scale_ * y[2], 0.0, feed_limit_);
+          std::clamp(previous_base_.feed + length_scale_ * length_scale_ * y[2], 0.0, feed_limit_);
+      ++column;
     }
+    if (spin_moves_) base_.spin = previous_base_.spin + dot(reduced_[column], y, rows);
   }
 
   std::vector<Coordinates> previous_;        // that the step starts from
@@ -254,8 +274,8 @@ class TipDescent : public TipMap {
   std::vector<FreeDirections> free_;
   std::vector<Row> reduced_;  // one column per free direction
   std::size_t reduced_count_ = 0;
-  double previous_feed_ = 0.0;
-  bool feed_moves_ = false;  // the last column of reduced_ is the feed's
+  BaseState previous_base_;
+  bool feed_moves_ = false, spin_moves_ = false;  // the last columns of reduced_ are theirs
   Row residual_{}, previous_residual_{};
   double cost_ = 0.0;
 
@@ -317,7 +337,8 @@ class TipDescent : public TipMap {
       return sum;
     } else {
       double sum = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-      if constexpr (rows == 5) sum += a[3] * b[3] + a[4] * b[4];
+      if constexpr (rows >= 5) sum += a[3] * b[3] + a[4] * b[4];
+      if constexpr (rows == 6) sum += a[5] * b[5];
       return sum;
     }
   }

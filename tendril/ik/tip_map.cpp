@@ -1,5 +1,7 @@
 #include "tendril/ik/tip_map.hpp"
 
+#include <numbers>
+
 namespace tendril {
 namespace {
 
@@ -17,7 +19,9 @@ TipMap::TipMap(const ContinuumRobot& robot, const Options& options)
       frames_(coordinates_.size()),
       feed_limit_(options.free_feed ? robot.base().feed_limit : 0.0),
       length_scale_(robot.max_length() / robot.section_count() / 2.0),
-      planar_(options.planar) {
+      planar_(options.planar),
+      free_spin_(options.free_spin && robot.base().spin),
+      last_turning_(robot.last_turning()) {
   for (int i = 0; i < robot.section_count(); ++i) {
     const Section& section = robot.section(i);
     maps_.push_back({.bend = BendFunctions(section),
@@ -32,7 +36,9 @@ TipMap::TipMap(const ContinuumRobot& robot, const Options& options)
 
 void TipMap::aim(const TipTarget& target, double position_tolerance,
                  double angle_tolerance) noexcept {
-  has_direction_ = target.task == TipTask::PositionAndDirection;
+  has_direction_ = target.task != TipTask::Position;
+  has_roll_ = target.task == TipTask::Pose;
+  goal_x_ = target.X_BG.linear().col(0);
   goal_ = target.position();
   goal_direction_ = target.direction();
   position_tolerance_ = position_tolerance;
@@ -111,7 +117,31 @@ double TipMap::evaluate_tip(TipRows residual) noexcept {
     }
     cost += residual[3] * residual[3] + residual[4] * residual[4];
   }
+  if (has_roll_) {
+    roll_left_ = evaluate_roll(x, y, z);
+    residual[5] = length_scale_ * roll_left_;
+    cost += residual[5] * residual[5];
+  }
   return cost;
+}
+
+/// Turn that is left about the desired direction, after the least rotation of the tip to it [rad].
+double TipMap::evaluate_roll(const Vector3d& x, const Vector3d& y, const Vector3d& z) noexcept {
+  const auto left = [&](double cosine, double sine) {
+    const Vector3d turned = cosine * x + sine * y;
+    const double factor = std::max(1.0 + z.dot(goal_direction_), kOpposite);
+    const Vector3d there = turned - turned.dot(goal_direction_) / factor * (z + goal_direction_);
+    return std::atan2(there.cross(goal_x_).dot(goal_direction_), there.dot(goal_x_));
+  };
+  if (last_turning_ < 0) return left(1.0, 0.0);
+  const auto i = static_cast<std::size_t>(last_turning_);
+  const auto& [u, v, s] = coordinates_[i];
+  const double theta = std::sqrt(u * u + v * v);
+  if (theta >= kUndeterminedBend) return left(u / theta, v / theta);
+  // A straight section turns as it is desired.
+  const double more = left(std::cos(straight_phi_[i]), std::sin(straight_phi_[i]));
+  straight_phi_[i] = std::remainder(straight_phi_[i] + more, 2.0 * std::numbers::pi);
+  return 0.0;
 }
 
 double TipMap::position_error() const noexcept { return (goal_ - tip_).norm(); }
@@ -119,15 +149,23 @@ double TipMap::position_error() const noexcept { return (goal_ - tip_).norm(); }
 double TipMap::angle_error() const noexcept {
   if (!has_direction_) return 0.0;
   const double gx = tip_x_.dot(goal_direction_), gy = tip_y_.dot(goal_direction_);
-  return std::atan2(std::sqrt(gx * gx + gy * gy), tip_x_.cross(tip_y_).dot(goal_direction_));
+  const double off =
+      std::atan2(std::sqrt(gx * gx + gy * gy), tip_x_.cross(tip_y_).dot(goal_direction_));
+  if (!has_roll_) return off;
+  // The two rotations are about axes at a right angle.
+  const double sine = std::sin(off / 2.0), cosine = std::cos(off / 2.0);
+  return 2.0 * std::atan2(std::hypot(sine, cosine * std::sin(roll_left_ / 2.0)),
+                          std::abs(cosine * std::cos(roll_left_ / 2.0)));
 }
 
 bool TipMap::is_within_tolerance(ConstTipRows residual) const noexcept {
   constexpr double kSafe = 1.0 - 1e-9;  // so that the errors computed in another order agree
   const double miss = squared(residual[0]) + squared(residual[1]) + squared(residual[2]);
   if (miss > kSafe * squared(position_tolerance_)) return false;
-  return !has_direction_ || squared(residual[3]) + squared(residual[4]) <=
-                                kSafe * squared(length_scale_ * angle_tolerance_);
+  if (!has_direction_) return true;
+  const double turn = squared(residual[3]) + squared(residual[4]);
+  return turn + (has_roll_ ? squared(residual[5]) : 0.0) <=
+         kSafe * squared(length_scale_ * angle_tolerance_);
 }
 
 }  // namespace tendril

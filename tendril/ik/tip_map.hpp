@@ -17,7 +17,9 @@ namespace tendril {
 /// a solver do not need it.
 ///
 /// The residual has three rows for the position and, if a direction is desired, two for the
-/// rotation that is left, along the tip's own x and y axes, times length_scale(); all rows in m.
+/// rotation that is left, along the tip's own x and y axes, and, if a roll is, one for the turn
+/// about the desired direction that is left after the least rotation to it, times length_scale();
+/// all rows in m.
 /// docs/theory/ik.md, "Bounded Levenberg-Marquardt".
 class TipMap {
  public:
@@ -39,10 +41,12 @@ class TipMap {
   [[nodiscard]] double length_scale() const noexcept { return length_scale_; }
 
  protected:
-  static constexpr std::size_t kTipRows = 5;
+  static constexpr std::size_t kTipRows = 6;
   using TipRows = std::span<double, kTipRows>;
   using ConstTipRows = std::span<const double, kTipRows>;
   static constexpr double kUndeterminedBend = 1e-12;  // [rad], below it a bend has no direction
+  static constexpr double kLeastTurningBend = 0.01;   // [rad], for the rate of the twist
+  static constexpr double kLeastRollFactor = 0.1;     // of the direction: nearly opposite
 
   struct SectionMap {  // constant parameters of a section
     BendFunctions bend;
@@ -66,6 +70,7 @@ class TipMap {
 
   struct Options {
     bool free_feed = false;  // the base feed is a coordinate too, within [0, feed_limit]
+    bool free_spin = false;  // and so is, for a target with a roll, the spin, without limits
     bool planar = false;     // the robot bends in its x-z plane only: v remains 0
   };
   TipMap(const ContinuumRobot& robot, const Options& options);
@@ -74,6 +79,20 @@ class TipMap {
   /// of their squares.
   [[nodiscard]] double evaluate_tip(TipRows residual) noexcept;
   [[nodiscard]] bool is_within_tolerance(ConstTipRows residual) const noexcept;
+
+  [[nodiscard]] double evaluate_roll(const Eigen::Vector3d& x, const Eigen::Vector3d& y,
+                                     const Eigen::Vector3d& z) noexcept;
+  /// What a rotation of the tip gains of the roll: its part along this axis. The twist of sections
+  /// that turn is apart from it, `twist_rate` [rad per unit of u and v] of one of them.
+  [[nodiscard]] Eigen::Vector3d roll_axis() const noexcept {
+    const Eigen::Vector3d z = tip_x_.cross(tip_y_);
+    return (z + goal_direction_) / std::max(1.0 + z.dot(goal_direction_), kLeastRollFactor);
+  }
+  [[nodiscard]] Eigen::Vector2d twist_rate(std::size_t i) const noexcept {
+    if (static_cast<int>(i) != last_turning_) return Eigen::Vector2d::Zero();
+    const auto& [u, v, s] = coordinates_[i];
+    return Eigen::Vector2d(-v, u) / std::max(u * u + v * v, kLeastTurningBend * kLeastTurningBend);
+  }
 
   [[nodiscard]] Velocities velocities(std::size_t i) const noexcept;
   [[nodiscard]] Eigen::Vector3d start_of(std::size_t i) const noexcept {
@@ -89,7 +108,11 @@ class TipMap {
   double feed_limit_;    // [m]; 0 when the feed is given
   double length_scale_;  // [m]
   bool planar_;
-  bool has_direction_ = false;
+  bool has_direction_ = false, has_roll_ = false;
+  bool free_spin_;    // for a roll
+  int last_turning_;  // section; -1: none
+  Eigen::Vector3d goal_x_ = Eigen::Vector3d::UnitX();
+  double roll_left_ = 0.0;  // [rad]
   Eigen::Vector3d goal_ = Eigen::Vector3d::Zero(), goal_direction_ = Eigen::Vector3d::UnitZ();
   double position_tolerance_ = 0.0, angle_tolerance_ = 0.0;
   Eigen::Vector3d tip_ = Eigen::Vector3d::Zero(), tip_x_ = Eigen::Vector3d::UnitX(),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "tendril/model_error.hpp"
 
@@ -21,14 +22,27 @@ ContinuumRobot::ContinuumRobot(const std::vector<SectionParameters>& sections,
     throw ModelError(std::string("base: feed_limit = ") + number + " m, must be finite and >= 0");
   }
   sections_.reserve(sections.size());
-  for (const SectionParameters& parameters : sections) {
-    const Section& section =
-        sections_.emplace_back(parameters, static_cast<int>(sections_.size()) + 1);
-    coordinate_index_.push_back(coordinate_count_);
-    coordinate_count_ += section.coordinate_count();
-    max_length_ += section.max_length();
-    straight_.push_back({.theta = 0.0, .phi = 0.0, .extension = section.variable_length() / 2.0});
-  }
+  for (const SectionParameters& parameters : sections)
+    add(Section(parameters, static_cast<int>(sections_.size()) + 1));
+}
+
+void ContinuumRobot::add(Section section) {
+  coordinate_index_.push_back(coordinate_count_);
+  coordinate_count_ += section.coordinate_count();
+  max_length_ += section.max_length();
+  if (section.turns()) last_turning_ = static_cast<int>(sections_.size());
+  straight_.push_back({.theta = 0.0, .phi = 0.0, .extension = section.variable_length() / 2.0});
+  sections_.push_back(std::move(section));
+}
+
+ContinuumRobot ContinuumRobot::on_rail() const {
+  if (!(base_.feed_limit > 0.0)) return *this;
+  ContinuumRobot robot({{.variable_length = base_.feed_limit, .bend_angle_limit = kRailBend}},
+                       {.spin = base_.spin});
+  robot.straight_.front().extension = 0.0;
+  robot.rail_count_ = 1;
+  for (const Section& section : sections_) robot.add(section);
+  return robot;
 }
 
 ContinuumRobot::ContinuumRobot(std::initializer_list<SectionParameters> sections)

@@ -31,6 +31,15 @@ class ContinuumRobot {
                           const BaseParameters& base = {});
   ContinuumRobot(std::initializer_list<SectionParameters> sections);
 
+  /// The same robot on a rail: its feed is a first section more, whose variable length is the shift
+  /// of the base. It does not bend (kRailBend) and is no body that anything could touch; the base
+  /// has no feed any more. So what plans with the lengths of sections plans with the feed, too.
+  /// Without a feed, the robot itself. Its first three coordinates are 0, 0 and the shift [m].
+  [[nodiscard]] ContinuumRobot on_rail() const;
+  /// Sections before the body: 1 of a robot `on_rail`, else 0.
+  [[nodiscard]] int rail_count() const noexcept { return rail_count_; }
+  static constexpr double kRailBend = 1e-10;  ///< bend limit of a rail [rad]
+
   static constexpr int kMaxSections = 1000;
 
   [[nodiscard]] int section_count() const noexcept { return static_cast<int>(sections_.size()); }
@@ -39,6 +48,8 @@ class ContinuumRobot {
   }
   [[nodiscard]] const BaseParameters& base() const noexcept { return base_; }
   [[nodiscard]] double max_length() const noexcept { return max_length_; }  ///< sum of SC + SD [m]
+  /// The last section that turns on its base; -1: none does.
+  [[nodiscard]] int last_turning() const noexcept { return last_turning_; }
 
   /// Total number of smooth coordinates, and the index of the first one of section i.
   [[nodiscard]] int coordinate_count() const noexcept { return coordinate_count_; }
@@ -57,11 +68,13 @@ class ContinuumRobot {
   [[nodiscard]] bool within_limits(SectionStates states, double tolerance = 1e-12) const noexcept;
 
  private:
+  void add(Section section);
+
   std::vector<Section> sections_;
   BaseParameters base_;
   std::vector<SectionState> straight_;
   std::vector<int> coordinate_index_;
-  int coordinate_count_ = 0;
+  int coordinate_count_ = 0, last_turning_ = -1, rail_count_ = 0;
   double max_length_ = 0.0;
 };
 

@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "tendril/kinematics/turning.hpp"
+
 namespace tendril {
 namespace {
 
@@ -30,7 +32,10 @@ Eigen::Isometry3d base_pose(const BaseState& base) noexcept {
 
 Eigen::Isometry3d tip_pose(const ContinuumRobot& robot, SectionStates states,
                            const BaseState& base) noexcept {
-  return end_pose(robot, states, base, robot.section_count());
+  Eigen::Isometry3d X_BE = end_pose(robot, states, base, robot.section_count());
+  if (robot.last_turning() >= 0)
+    X_BE.rotate(Eigen::AngleAxisd(tip_twist(robot, states), Eigen::Vector3d::UnitZ()));
+  return X_BE;
 }
 
 Eigen::Isometry3d backbone_pose(const ContinuumRobot& robot, SectionStates states,

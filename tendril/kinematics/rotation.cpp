@@ -23,4 +23,10 @@ Eigen::Quaterniond rotation_between(const Eigen::Vector3d& from,
   return q;
 }
 
+double rotation_angle(const Eigen::Matrix3d& from, const Eigen::Matrix3d& to) noexcept {
+  const Eigen::Matrix3d R = from.transpose() * to;
+  const Eigen::Vector3d twice_sine(R(2, 1) - R(1, 2), R(0, 2) - R(2, 0), R(1, 0) - R(0, 1));
+  return std::atan2(twice_sine.norm(), R.trace() - 1.0);
+}
+
 }  // namespace tendril

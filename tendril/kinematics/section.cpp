@@ -142,7 +142,8 @@ SectionState state_from_bend_vector(double u, double v, double extension,
 Section::Section(const SectionParameters& parameters, int index)
     : length_(parameters.length),
       variable_length_(parameters.variable_length),
-      bend_angle_limit_(parameters.bend_angle_limit) {
+      bend_angle_limit_(parameters.bend_angle_limit),
+      rotation_(parameters.rotation) {
   check_length(index, "length", length_);
   check_length(index, "variable_length", variable_length_);
   if (!(max_length() > 0.0) || !std::isfinite(max_length()))

@@ -2,10 +2,17 @@
 
 #include <Eigen/Geometry>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace tendril {
+
+/// How a section bends in space: the two angles of (1.3), (2.6).
+enum class SectionRotation : std::uint8_t {
+  Bending,  ///< in every plane, without turning: omega
+  Turning,  ///< in one plane of its own, which turns with the section on its base: phi
+};
 
 /// Parameters of one continuum section, as a user gives them; `Section` is the validated form.
 /// Fixed length: `variable_length = 0`. Telescopic: `length = 0`. Variable length: both positive.
@@ -17,10 +24,14 @@ struct SectionParameters {
   std::vector<double>
       length_weights{};  ///< W_j > 0 of the sub-sections, only ratios matter; empty: one
   std::vector<double> angle_weights{};  ///< w_j >= 0, same count, sum > 0; empty: one
+  SectionRotation rotation = SectionRotation::Bending;
 };
 
 /// Configuration of one section: bend angle, bend direction, current variable length.
-/// Bending in direction phi = 0 leans the end towards +x: a positive rotation about y.
+/// Bending in direction phi = 0 leans the end towards +x: a positive rotation about y. The
+/// direction is that in the frame which the sections before carry without twist, also where
+/// sections turn; `tendril/kinematics/turning.hpp` converts it to the angle by which a section has
+/// turned.
 struct SectionState {
   double theta = 0.0;      ///< bend angle between first and last tangent [rad], in [0, limit]
   double phi = 0.0;        ///< bend direction in the xy-plane of the section's base, from x [rad]
@@ -63,6 +74,7 @@ class Section {
   [[nodiscard]] double variable_length() const noexcept { return variable_length_; }  ///< SD [m]
   [[nodiscard]] double max_length() const noexcept { return length_ + variable_length_; }
   [[nodiscard]] bool is_extensible() const noexcept { return variable_length_ > 0.0; }
+  [[nodiscard]] bool turns() const noexcept { return rotation_ == SectionRotation::Turning; }
   [[nodiscard]] double bend_angle_limit() const noexcept {
     return bend_angle_limit_;
   }  ///< thetaMax [rad]
@@ -104,6 +116,7 @@ class Section {
 
  private:
   double length_, variable_length_, bend_angle_limit_;
+  SectionRotation rotation_;
   std::vector<double> length_weights_, angle_weights_;
   double kappa0_ = 0.5, theta_inv_ = 0.0, alpha_inv_ = 0.0;
 };
@@ -119,9 +132,9 @@ struct Chord {
 
 /// Pose of the section's end in the frame of its start, X_SE: R = Rz(phi) Ry(theta) Rz(-phi), p = S
 /// (X cos phi, X sin phi, Z). The backbone leaves S along +z. The frame does not twist: phi = const
-/// along a robot is a planar robot. Differs: [FABRIKx] (2.6) has a second direction angle that only
-/// offsets the phi of the next section; it is left out. Tested by: section_test "two halves compose
-/// to the whole".
+/// along a robot is a planar robot. A section that turns has this frame too: what its turn adds to
+/// the phi of the sections after it, (2.6), is in `tendril/kinematics/turning.hpp`. Tested by:
+/// section_test "two halves compose to the whole".
 [[nodiscard]] Eigen::Isometry3d section_end_pose(const Section& section,
                                                  const SectionState& state) noexcept;
 

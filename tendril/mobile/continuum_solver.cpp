@@ -93,7 +93,7 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
     result.status = MobileStatus::InvalidStart;
     return result;
   }
-  if (!is_finite(target)) return result;
+  if (!is_finite(target) || target.task == TipTask::Pose) return result;
   const Eigen::Matrix3d R = target.X_BG.linear();
   if (target.task == TipTask::PositionAndDirection &&
       std::abs(R.col(2).squaredNorm() - 1.0) > kRotationSlack) {

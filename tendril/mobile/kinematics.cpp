@@ -96,12 +96,6 @@ bool within_limits(const MobileRobot& robot, JointAngles joints, double toleranc
   return true;
 }
 
-double rotation_angle(const Eigen::Matrix3d& from, const Eigen::Matrix3d& to) noexcept {
-  const Eigen::Matrix3d R = from.transpose() * to;
-  const Eigen::Vector3d twice_sine(R(2, 1) - R(1, 2), R(0, 2) - R(2, 0), R(1, 0) - R(0, 1));
-  return std::atan2(twice_sine.norm(), R.trace() - 1.0);
-}
-
 Eigen::Matrix3d tool_orientation(double roll, double pitch, double yaw) noexcept {
   return orientation(std::cos(yaw), std::sin(yaw), std::cos(pitch), std::sin(pitch), roll);
 }

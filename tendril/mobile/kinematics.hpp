@@ -3,6 +3,7 @@
 #include <Eigen/Geometry>
 #include <span>
 
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/mobile/robot.hpp"
 
 namespace tendril {
@@ -36,10 +37,6 @@ void mobile_frames(const MobileRobot& robot, const PlatformPose& base, JointAngl
 /// Tells whether all joints are finite and inside their limits.
 [[nodiscard]] bool within_limits(const MobileRobot& robot, JointAngles joints,
                                  double tolerance = 1e-12) noexcept;
-
-/// Angle of the rotation from one orientation to another [rad], in [0, pi]. Accurate near 0, too.
-[[nodiscard]] double rotation_angle(const Eigen::Matrix3d& from,
-                                    const Eigen::Matrix3d& to) noexcept;
 
 /// The orientation whose x axis points with azimuth `yaw` and elevation `pitch` (up is positive),
 /// rotated by `roll` about it: Rz(yaw) Ry(-pitch) Rx(roll), [rad].

@@ -32,7 +32,8 @@ struct PlanShape {
   Eigen::Vector3d step = Eigen::Vector3d::Zero();  ///< displacement from one to the next [m]
 };
 
-/// A path of a robot's tip through waypoints among obstacles. Contents of a plan file with the key
+/// A path of a robot's tip through waypoints among obstacles; a base that feeds is planned too.
+/// Contents of a plan file with the key
 /// `robot` (docs/guide/plan_paths.md). Everything is in the robot's base frame.
 struct PathPlan {
   std::string name;
@@ -59,6 +60,7 @@ struct WaypointResult {
   std::string status;
   bool reached = false;
   std::vector<SectionState> states;  ///< at the waypoint; the best pose if it was not reached
+  BaseState base;                    ///< likewise
   double tip_error = 0.0;            ///< [m]
   double angle_error = 0.0;          ///< [rad]
   double clearance = 0.0;            ///< of the body's surface; infinite without obstacles [m]

@@ -8,6 +8,7 @@
 
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/kinematics/rotation.hpp"
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/plan_file/mesh_file.hpp"
@@ -221,6 +222,7 @@ void read_start(const Fields& fields, PathPlan& plan) {
     if (plan.options.planar && std::abs(std::sin(state.phi)) * state.theta > kPlane)
       start.refuse("phi", "must be 0 or pi in a planar plan");
   }
+  to_untwisted(robot, plan.start);
   plan.base.feed = start.number("h", 0.0, kNotNegative);
   if (plan.base.feed > robot.base().feed_limit)
     start.refuse("h", fmt::format("must be in [0, {}], the feed of the robot's base",

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/turning.hpp"
 
 namespace tendril {
 namespace {
@@ -123,14 +124,15 @@ Json backbone_json(const ContinuumRobot& robot, const BaseState& base, SectionSt
 }
 
 /// The path of the tip between the poses of the path.
-Json tip_path_json(const ContinuumRobot& robot, const PathPlan& plan, const PosePath& path) {
+Json tip_path_json(const ContinuumRobot& robot, const PosePath& path) {
   Json points = Json::array();
-  std::vector<SectionState> between(plan.start.size());
+  std::vector<SectionState> between(static_cast<std::size_t>(robot.section_count()));
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     for (int k = i == 0 ? 0 : 1; k <= kTipsPerStep; ++k) {
-      interpolate_pose(robot, path[i].states, path[i + 1].states,
-                       static_cast<double>(k) / kTipsPerStep, between);
-      points.push_back(drawn(tip_pose(robot, between, plan.base).translation()));
+      const double fraction = static_cast<double>(k) / kTipsPerStep;
+      interpolate_pose(robot, path[i].states, path[i + 1].states, fraction, between);
+      const BaseState base = base_between(path[i].base, path[i + 1].base, fraction);
+      points.push_back(drawn(tip_pose(robot, between, base).translation()));
     }
   }
   return points;
@@ -217,7 +219,8 @@ std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result) {
     if (at.nearest_obstacle >= 0)
       entry["obstacle"] = plan.obstacles[static_cast<std::size_t>(at.nearest_obstacle)].name;
     entry["steps"] = at.steps;
-    entry["sections"] = states_json(at.states);
+    entry["sections"] = states_json(in_own_frames(robot, at.states));
+    if (robot.base().feed_limit > 0.0) entry["h"] = at.base.feed;
     entry["time"] = at.time;
     json["waypoints"].push_back(std::move(entry));
   }
@@ -234,8 +237,8 @@ std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result) {
   drawing["start"] = backbone_json(robot, plan.base, plan.start);
   drawing["waypoints"] = Json::array();
   for (const WaypointResult& at : result.waypoints)
-    drawing["waypoints"].push_back(backbone_json(robot, plan.base, at.states));
-  drawing["tip"] = tip_path_json(robot, plan, result.path);
+    drawing["waypoints"].push_back(backbone_json(robot, at.base, at.states));
+  drawing["tip"] = tip_path_json(robot, result.path);
   return text_of(json, drawing);
 }
 

@@ -123,6 +123,25 @@ TEST_CASE("arc fidelity: three sections bent in three planes", "[mjcf]") {
   CHECK(d.turn < 5.0 * budget);
 }
 
+TEST_CASE("arc fidelity: sections that turn, and one that bends between them", "[mjcf]") {
+  const std::string compliance = GENERATE("section", "link");
+  const std::string turning = "rotation = \"turning\"\n";
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      "compliance = \"" + compliance + "\"\n" + section_text(0.1, 20, turning) +
+          section_text(0.1, 20) + section_text(0.1, 20, turning),
+      "arm.toml");
+  // Not the same as a robot that bends everywhere: the tip's frame is turned by 2.1 rad more.
+  std::vector<SectionState> states{{.theta = 60 * kDegree, .phi = 0.9},
+                                   {.theta = 60 * kDegree, .phi = 2.4},
+                                   {.theta = 60 * kDegree, .phi = 1.2}};
+  to_untwisted(robot.kinematics(), states);
+  const Deviation d = deviation(robot, states);
+  CAPTURE(d.position, d.direction, d.turn);
+  CHECK(d.position < kFidelity20);
+  CHECK(d.direction < 5.0 * kFidelity20);
+  CHECK(d.turn < 5.0 * kFidelity20);
+}
+
 TEST_CASE("arc fidelity: sub-section weights shape the chain", "[mjcf]") {
   const std::string compliance = GENERATE("section", "link");
   CAPTURE(compliance);

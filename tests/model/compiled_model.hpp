@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 
@@ -65,10 +66,13 @@ struct Simulation {
     const ContinuumRobot kinematics = robot.kinematics();
     if (robot.base.feed_limit > 0.0) set_ctrl(prefix + names::kFeed, base.feed);
     if (robot.base.spin) set_ctrl(prefix + names::kSpin, base.spin);
+    const std::vector<SectionState> own = in_own_frames(kinematics, states);
     for (int i = 1; i <= kinematics.section_count(); ++i) {
-      const SectionState& state = states[static_cast<std::size_t>(i - 1)];
+      const SectionState& state = own[static_cast<std::size_t>(i - 1)];
       const Section& section = kinematics.section(i - 1);
-      const Eigen::Vector2d uv = bend_vector(state);
+      const Eigen::Vector2d uv =
+          section.turns() ? Eigen::Vector2d(state.theta, 0.0) : bend_vector(state);
+      if (section.turns()) set_ctrl(prefix + names::turn(i), state.phi);
       if (section.is_extensible()) {
         set_ctrl(prefix + names::length(i), state.extension - section.variable_length() / 2.0);
       }

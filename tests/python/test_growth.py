@@ -113,8 +113,9 @@ def test_the_memory_of_the_driver_does_not_grow_with_the_runs(plan, tmp_path):
         assert run_sweep(made, tmp_path / "out", program, Options(jobs=2, on_progress=progress)).done == 300
     finally:
         tracemalloc.stop()
-    later, earlier = (np.min(taken[end - 60 : end]) for end in (300, 120))
-    assert later - earlier < 180 * 40  # bytes a run; the line of one has 300
+    # What is allocated once, as by a thread that starts late, is no growth: most stretches of 30 runs must add nothing.
+    least = taken[1:].reshape(10, 30).min(axis=1)
+    assert np.median(np.diff(least)) < 30 * 40  # bytes a run; the line of one has 300
 
 
 def test_memory_of_a_finished_sweep(finished):

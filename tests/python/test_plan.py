@@ -41,3 +41,44 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path: Path) -> None:
     wrong.write_text(CONTACT.read_text().replace("max_curvature", "max_curvatur"))
     with pytest.raises(td.ModelError, match="max_curvatur"):
         td.plan(wrong)
+
+
+FED = (
+    """[base]
+feed = 0.3
+"""
+    + 3
+    * """[[section]]
+constant_length = 0.05
+bend_limit = 2.0
+radius = 0.006
+"""
+)
+
+
+def test_a_base_that_feeds_is_planned_too(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_text(FED)
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        """robot = "arm.toml"
+margin = 0.002
+[[waypoint]]
+position = [0, 0, 0.32]
+[[waypoint]]
+position = [0.04, 0, 0.2]
+[[obstacle]]
+sphere = { center = [0.03, 0, 0.12], radius = 0.01 }
+"""
+    )
+    plan = td.plan_path(file)
+    assert plan.reached == 2
+    ahead, beside = plan.content["waypoints"]
+    assert 0.17 - 1e-4 <= ahead["h"] <= 0.3 and 0 <= beside["h"] <= 0.3
+    robot = td.load_robot(tmp_path / "arm.toml")
+    plan.save(tmp_path / "path.csv")
+    rows = np.genfromtxt(tmp_path / "path.csv", delimiter=",", names=True)
+    for waypoint, goal in ((1, [0, 0, 0.32]), (2, [0.04, 0, 0.2])):
+        row = rows[rows["waypoint"] == waypoint][0]
+        states = [[row[f"{name}_{i}"] for name in ("theta", "phi", "s")] for i in (1, 2, 3)]
+        tip = robot.tip_pose(states, feed=row["h"])[:3, 3]
+        assert np.linalg.norm(tip - goal) < 1.1e-5

@@ -17,7 +17,7 @@ constexpr double kAtRest = 1e-13;  // [rad], [ratio of the robot's length]: no s
 void check(const JacobianOptions& options) {
   constexpr const char* kObject = "jacobian options";
   require_solver_options(kObject, options);
-  require(kObject, "damping", options.damping, kPositive, "m^2");
+  require(kObject, "damping", options.damping, kNotNegative, "m^2");
   require(kObject, "direction_weight", options.direction_weight, kPositive, "m");
   require(kObject, "length_weight", options.length_weight, kPositive, "m");
 }
@@ -109,6 +109,17 @@ void JacobianSolver::solve_for_step(const TipTarget& target) noexcept {
   if (target.task == TipTask::Position) return solve_rows(to_goal);
   const double w_A = options_.direction_weight;
   jacobian_.bottomRows<3>() *= w_A;
+  if (options_.damping == 0.0) {
+    const Eigen::Vector3d z = X_BE_.linear().col(2), x = z.unitOrthogonal(), y = z.cross(x);
+    for (Eigen::Index k = 0; k < jacobian_.cols(); ++k) {
+      const Eigen::Vector3d rate = jacobian_.col(k).tail<3>();
+      jacobian_(3, k) = x.dot(rate);
+      jacobian_(4, k) = y.dot(rate);
+    }
+    Vector5d across;
+    across << to_goal, w_A * x.dot(target.direction()), w_A * y.dot(target.direction());
+    return solve_rows(across);
+  }
   Vector6d residual;
   residual << to_goal, w_A * (target.direction() - X_BE_.linear().col(2));
   solve_rows(residual);

@@ -17,7 +17,7 @@ struct JacobianOptions {             ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   JacobianCoordinates coordinates = JacobianCoordinates::BendVector;
-  double damping = 1e-6;           ///< lambda [m^2], > 0
+  double damping = 1e-6;           ///< lambda [m^2], >= 0; 0: (1.17), of a square Jacobian (1.16)
   double direction_weight = 0.05;  ///< w_A [m], > 0: a direction error of 1 counts as this distance
   double length_weight = 0.01;     ///< w_S [m], > 0: a length change of this size counts as 1 rad
   bool feed_base = false;  ///< the base feed is solved for too, as a length, within [0, feed_limit]
@@ -30,7 +30,9 @@ struct JacobianOptions {             ///< every field has a working default
 /// with constant damping, no test whether a step helps, and limits by clamping after each step (s
 /// first, then theta); a polar theta < 0 is reflected to -theta, phi + pi. The direction rows are
 /// dropped for TipTask::Position. Second form of (1.18): a system of 3 or 6 equations whatever the
-/// number of sections. docs/theory/ik.md, "Damped Jacobian baseline".
+/// number of sections. docs/theory/ik.md, "Damped Jacobian baseline". Without damping it is the
+/// pseudo-inverse (1.17), Newton's method (1.16) where the Jacobian is square; the direction then
+/// has the two rows across the tip's axis, since the three have rank 2.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.

@@ -167,6 +167,7 @@ void write_chain(ArmDocument& arm) {
     write_inertia(halves_of_body(arm.links, k), {}, body);
     const double turn = start ? start->heading_at(s + link.length) - start->heading_at(s) : 0.0;
     s += link.length;
+    if (link.index == 1) write_turn(arm, static_cast<std::size_t>(link.section - 1), body);
     add_joints(arm, link, turn, body);
     // To the next joints with one radius: where the next section is wider its caps are set back.
     add_capsule(arm, name, link.section, -link.slide_high, length_to_next(arm.links, k),

@@ -20,8 +20,8 @@ inline constexpr const char* kRoot = "root";  ///< geom of the body's part befor
 }  // namespace names
 
 /// Adds the links: bodies with two hinges each in alternating axis order, one more about its axis
-/// with a torsional stiffness, a slide of a section of variable length, explicit inertias, and
-/// capsules from joint to joint.
+/// with a torsional stiffness, a slide of a section of variable length, a turn at the base of a
+/// section that turns, explicit inertias, and capsules from joint to joint.
 ///
 /// Sign convention: the sum of a section's y hinges is u = theta cos(phi), the sum of its x hinges
 /// is -v = -theta sin(phi). Rest length of a section in the model: SC + SD/2; the slides of a

@@ -157,6 +157,7 @@ ContinuumDescription ContinuumDescription::read(const FileContents& file) {
   read_parts(top, robot);
   if (top.has("medium")) robot.medium = read_medium(top.table("medium"));
   if (top.has("start")) robot.start = read_start(top.table("start"), robot);
+  require_turning(top, robot);
   robot.controller = read_controller(file);
   require_kinematics(top, robot);
   if (!robot.controller.plugin.empty()) {

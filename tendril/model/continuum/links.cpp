@@ -23,7 +23,7 @@ std::string twist(int section, int link) { return fmt::format("s{}_l{}_twist", s
 std::string slide(int section, int link) { return fmt::format("s{}_l{}_z", section, link); }
 int section_of(std::string_view name) {
   static const std::regex pattern(
-      "(?:^|_)s([0-9]{1,5})_(?:x|y|z|end|l[0-9]+(?:_(?:x|y|z|twist))?)$");
+      "(?:^|_)s([0-9]{1,5})_(?:x|y|z|end|turn|l[0-9]+(?:_(?:x|y|z|twist))?)$");
   std::match_results<std::string_view::const_iterator> found;
   if (!std::regex_search(name.begin(), name.end(), found, pattern)) return 0;
   return std::stoi(found[1].str());
@@ -142,6 +142,8 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
     fill_slide(section, physics, fraction, link);
     fill_hinges(robot, section, physics, physics.torsion_tapers ? physics.compliance[j] : fraction,
                 link);
+    // Where the section turns there is a hinge about the axis already.
+    if (j == 0 && section.rotation == SectionRotation::Turning) link.torsional_stiffness = 0.0;
     start += fraction;
   }
   return links;

@@ -292,10 +292,12 @@ double volume_fraction(const SectionPhysics& physics, double x0, double x1) noex
 
 std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields) {
   std::vector<KeyInfo> keys(std::begin(kSectionKeys), std::end(kSectionKeys));
-  keys.insert(keys.end(), drive_keys().begin(), drive_keys().end());
+  for (const KeyRows more : {turning_keys(), drive_keys()})
+    keys.insert(keys.end(), more.begin(), more.end());
   fields.refuse_unknown(keys);
   SectionParameters section = read_parameters(fields);
   SectionPhysics physics = read_physics(fields, section);
+  read_turning(fields, section, physics);
   return {std::move(section), std::move(physics)};
 }
 

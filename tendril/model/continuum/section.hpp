@@ -9,6 +9,7 @@
 
 #include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/model/continuum/drives.hpp"
+#include "tendril/model/continuum/turning.hpp"
 
 namespace tendril {
 
@@ -56,6 +57,7 @@ struct SectionPhysics {
   /// Drives of the bend, by default unless a tendon runs through the section, and of the variable
   /// length, by default unless a chamber acts on it; a section of fixed length has no drive of it.
   Drive bend = kBendServo, length_drive = kLengthServo;
+  ServoDrive turn = kTurnServo;  ///< on the section's base, only of one that turns
 
   /// EI/L: the moment that bends the whole unloaded section by 1 rad [N m].
   [[nodiscard]] double bend_stiffness() const noexcept {

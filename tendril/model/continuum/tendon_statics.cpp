@@ -55,24 +55,32 @@ Eigen::Index rank(const Eigen::MatrixXd& moments) {
   return decomposition.rank();
 }
 
-/// Moments and forces of the body against the coordinates of the start pose.
-Eigen::VectorXd start_moments(const ContinuumDescription& robot, const ContinuumRobot& kinematics,
-                              const Eigen::VectorXd& bends) {
-  Eigen::VectorXd moments = Eigen::VectorXd::Zero(bends.size());
+/// Moments and forces of the body against coordinates.
+Eigen::VectorXd body_moments(const ContinuumDescription& robot, const ContinuumRobot& kinematics,
+                             const Eigen::VectorXd& q) {
+  Eigen::VectorXd moments = Eigen::VectorXd::Zero(q.size());
   for (int i = 0; i < kinematics.section_count(); ++i) {
     const auto section = static_cast<std::size_t>(i);
     const int k = kinematics.coordinate_index(i);
     const SectionPhysics& physics = robot.physics[section];
-    const double length = rest_length(robot.sections[section]);
     for (int axis = 0; axis < 2; ++axis) {
-      moments[k + axis] = (bends[k + axis] - physics.natural_bend[static_cast<std::size_t>(axis)]) *
+      moments[k + axis] = (q[k + axis] - physics.natural_bend[static_cast<std::size_t>(axis)]) *
                           physics.bending_stiffness / physics.unloaded_length;
     }
-    // The start pose's lengths are at half their range.
     if (kinematics.section(i).is_extensible())
-      moments[k + 2] = physics.axial_stiffness * (length - physics.unloaded_length);
+      moments[k + 2] = physics.axial_stiffness *
+                       (robot.sections[section].length + q[k + 2] - physics.unloaded_length);
   }
   return moments;
+}
+
+/// The pressure that gives a chamber this tension; of a muscle, contracted by its length.
+double command_of(const ContinuumDescription& robot, const Chamber& chamber, double length,
+                  double tension) {
+  double gain = chamber.tension_per_pressure();
+  if (!chamber.pushes())
+    gain *= 1.0 + length / (rest_length(robot, chamber.route) * chamber.free_contraction());
+  return tension / gain;
 }
 
 /// @param length  that the bends give it
@@ -193,31 +201,45 @@ void refuse_tendons_in_guide(const Fields& top, const ContinuumDescription& robo
           "an arm in a guide cannot have tendons or chambers: they would bend the links inside it");
 }
 
-std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
+TendonCommands tendon_commands(const ContinuumDescription& robot, const Eigen::VectorXd& q) {
   const auto count = static_cast<Eigen::Index>(tendon_count(robot));
-  if (count == 0 || !robot.start || robot.start->bends.empty())
-    return std::vector<double>(static_cast<std::size_t>(count), 0.0);
   const ContinuumRobot kinematics = robot.kinematics();
   const TendonMap map(kinematics, tendon_routes(robot));
-  Eigen::VectorXd bends = Eigen::VectorXd::Zero(kinematics.coordinate_count());
-  for (int i = 0; i < kinematics.section_count(); ++i)
-    bends[kinematics.coordinate_index(i)] = robot.start->bends[static_cast<std::size_t>(i)];
-  const Eigen::VectorXd moments = start_moments(robot, kinematics, bends);
-  Eigen::VectorXd low(count), high(count), tensions(count);
+  const Eigen::VectorXd moments = body_moments(robot, kinematics, q);
+  Eigen::VectorXd low(count), high(count), tensions(count), lengths(count);
   const std::vector<std::pair<double, double>> ranges = tension_ranges(robot);
   for (Eigen::Index t = 0; t < count; ++t)
     std::tie(low[t], high[t]) = ranges[static_cast<std::size_t>(t)];
   TensionDistribution distribution(moments_of_tendons(robot), low, high);
-  distribution.distribute(moments(coordinates_of_tendons(robot)), tensions);
-  const Eigen::VectorXd lengths = map.jacobian() * bends;
+  const auto found = distribution.distribute(moments(coordinates_of_tendons(robot)), tensions);
+  map.lengths(q, lengths);
   Eigen::Index t = -1;
-  return collect(
-      robot,
-      [&](const Tendon& tendon) {
-        ++t;
-        return command_of(tendon, lengths[t], tensions[t]);
-      },
-      [&](const Chamber& chamber) { return tensions[++t] / chamber.tension_per_pressure(); });
+  return {.values = collect(
+              robot,
+              [&](const Tendon& tendon) {
+                ++t;
+                return command_of(tendon, lengths[t], tensions[t]);
+              },
+              [&](const Chamber& chamber) {
+                ++t;
+                return command_of(robot, chamber, lengths[t], tensions[t]);
+              }),
+          .reached = found.reached};
+}
+
+std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
+  const auto count = static_cast<std::size_t>(tendon_count(robot));
+  if (count == 0 || !robot.start || robot.start->bends.empty())
+    return std::vector<double>(count, 0.0);
+  const ContinuumRobot kinematics = robot.kinematics();
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(kinematics.coordinate_count());
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const int k = kinematics.coordinate_index(i);
+    q[k] = robot.start->bends[static_cast<std::size_t>(i)];
+    if (kinematics.section(i).is_extensible())  // the start pose's lengths are at half their range
+      q[k + 2] = kinematics.section(i).variable_length() / 2.0;
+  }
+  return tendon_commands(robot, q).values;
 }
 
 }  // namespace tendril

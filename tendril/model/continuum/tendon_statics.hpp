@@ -41,6 +41,17 @@ void require_drives(const Fields& top, const ContinuumDescription& robot);
 /// Throws ModelError if tendons or chambers would bend links inside a guide.
 void refuse_tendons_in_guide(const Fields& top, const ContinuumDescription& robot);
 
+/// Commands of the actuators of tendons and chambers.
+struct TendonCommands {
+  std::vector<double> values;  ///< [m], [N], [Pa]
+  bool reached = true;         ///< tensions and pressures within their limits make the moments
+};
+
+/// Commands that hold the coordinates q (ContinuumRobot) against the body's stiffness, without
+/// gravity; of all that do, those with the tensions of least norm.
+[[nodiscard]] TendonCommands tendon_commands(const ContinuumDescription& robot,
+                                             const Eigen::VectorXd& q);
+
 /// Commands of the actuators that hold the bends of the start pose against the body's stiffness; 0
 /// without such bends.
 [[nodiscard]] std::vector<double> tendon_start_commands(const ContinuumDescription& robot);

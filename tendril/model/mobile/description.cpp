@@ -194,6 +194,8 @@ MountedArm read_mount(const FileContents& file) {
   for (const Override& change : file.overrides)
     if (change.key == "controller.measurement_faults") faults.push_back(change);
   arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, faults, sibling);
+  if (arm.robot.kinematics().last_turning() >= 0)
+    fields.refuse("file", "a section of the arm turns on its base, must bend on a platform");
   return arm;
 }
 
