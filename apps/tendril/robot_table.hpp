@@ -40,6 +40,10 @@ void visit_kinematics(const std::filesystem::path& file, const Use& use) {
 inline constexpr std::array<const char*, 5> kResultColumns = {
     "status", "iterations", "position_error", "angle_error", "time_us"};
 
+/// Columns of the output of `tendril workspace` before the states.
+inline constexpr std::array<const char*, 8> kWorkspaceColumns = {
+    "rho", "z", "sampled", "solved", "converged", "dexterity", "iterations", "time_us"};
+
 /// Tip positions and directions: input of `tendril ik`, output of `tendril fk`.
 inline constexpr std::array<const char*, 6> kTipColumns = {"x", "y", "z", "zx", "zy", "zz"};
 

@@ -131,6 +131,7 @@ inline void write_platform(const PlatformPose& pose, double* to) noexcept {
 void bind_load_robot(nb::module_& module);
 void bind_solver(nb::module_& module);
 void bind_plan(nb::module_& module);
+void bind_workspace(nb::module_& module);
 
 /// Annotations of signatures.
 #define TENDRIL_ARRAY "numpy.typing.NDArray[numpy.float64]"
