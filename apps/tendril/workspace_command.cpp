@@ -287,16 +287,6 @@ void write_cells(const Study& study, const WorkspaceArguments& arguments) {
 
 // ---- command ------------------------------------------------------------------------------------
 
-const ContinuumDescription& continuum_of(const RobotDescription& robot, const std::string& file) {
-  if (const auto* const arm = std::get_if<ContinuumDescription>(&robot)) return *arm;
-  throw ModelError(std::visit(
-      [&](const auto& other) {
-        return fmt::format("{}: is {}, must be a continuum robot for tendril workspace", file,
-                           std::decay_t<decltype(other)>::kWhat);
-      },
-      robot));
-}
-
 /// The options of the library from those of the command line.
 WorkspaceOptions options_of(const WorkspaceArguments& arguments) {
   WorkspaceOptions options = arguments.options;
@@ -315,7 +305,7 @@ WorkspaceOptions options_of(const WorkspaceArguments& arguments) {
 int run(const WorkspaceArguments& arguments) {
   simulation::require_kind(arguments.robot, "workspace", {simulation::FileKind::Robot});
   const RobotDescription description = load_robot(arguments.robot);
-  const ContinuumDescription& arm = continuum_of(description, arguments.robot);
+  const ContinuumDescription& arm = continuum_of(description, arguments.robot, "workspace");
   Study study{.description = arm, .robot = arm.kinematics(), .sections = {}, .whole = {}};
   for (int i = 0; i < study.robot.section_count(); ++i)
     study.sections.push_back(section_workspace(study.robot.section(i)));

@@ -63,6 +63,7 @@ void Measurement::merge(const Measurement& other) {
   iterations.merge(other.iterations);
   position_errors.merge(other.position_errors);
   angle_errors.merge(other.angle_errors);
+  if (other.solutions) solutions = other.solutions;
 }
 
 double Measurement::success() const {
@@ -81,14 +82,16 @@ Interval success_interval(const Measurement& measurement) {
 }
 
 Json to_json(const Measurement& measurement) {
-  return {{"samples", measurement.samples},
-          {"successes", measurement.successes},
-          {"false_claims", measurement.false_claims},
-          {"time_sum", measurement.time_sum},
-          {"times", bins(measurement.times.counts())},
-          {"iterations", bins(measurement.iterations.counts())},
-          {"position_errors", bins(measurement.position_errors.counts())},
-          {"angle_errors", bins(measurement.angle_errors.counts())}};
+  Json json = {{"samples", measurement.samples},
+               {"successes", measurement.successes},
+               {"false_claims", measurement.false_claims},
+               {"time_sum", measurement.time_sum},
+               {"times", bins(measurement.times.counts())},
+               {"iterations", bins(measurement.iterations.counts())},
+               {"position_errors", bins(measurement.position_errors.counts())},
+               {"angle_errors", bins(measurement.angle_errors.counts())}};
+  if (measurement.solutions) json["solutions"] = *measurement.solutions;
+  return json;
 }
 
 Measurement measurement_from_json(const Json& json) {
@@ -102,6 +105,7 @@ Measurement measurement_from_json(const Json& json) {
             [&](int value, std::int64_t count) { measurement.iterations.add(value, count); });
   measurement.position_errors = log_histogram(json.at("position_errors"));
   measurement.angle_errors = log_histogram(json.at("angle_errors"));
+  if (json.contains("solutions")) measurement.solutions = json["solutions"].get<int>();
   return measurement;
 }
 
@@ -111,7 +115,8 @@ void verify(const ContinuumRobot& robot, SectionStates states, const BaseState& 
   outcome.position_error = position_error(X_BE, target);
   outcome.angle_error = angle_error(X_BE, target);
   outcome.verified = within(tolerances, outcome.position_error, outcome.angle_error) &&
-                     robot.within_limits(states);
+                     robot.within_limits(states) && base.feed >= 0.0 &&
+                     base.feed <= robot.base().feed_limit;
 }
 
 }  // namespace tendril::tables

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "bench/published/histogram.hpp"
@@ -42,6 +43,7 @@ struct Measurement {
   CountHistogram iterations;
   LogHistogram position_errors;  ///< [m]
   LogHistogram angle_errors;     ///< [rad]
+  std::optional<int> solutions;  ///< paths that a planner finds in each solve
 
   void add(const Outcome& outcome);
   void merge(const Measurement& other);
