@@ -28,6 +28,19 @@ using Clock = std::chrono::steady_clock;
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+/// Time of deterministic work [s]: the shortest of three, as the others were delayed by other
+/// programs.
+template <class Work>
+double timed(const Work& work) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    const Clock::time_point begin = Clock::now();
+    work();
+    shortest = std::min(shortest, seconds(Clock::now() - begin));
+  }
+  return shortest;
+}
+
 /// Seed of block `block` of a row: blocks are drawn independently of each other.
 SplitMix64 block_random(std::uint64_t seed, std::int64_t block) {
   const std::uint64_t row = SplitMix64(seed).next();
@@ -348,19 +361,6 @@ class ClutterCell final : public Cell {
 
 // ---- plans with contact ------------------------------------------------------------------------
 
-/// Time of deterministic work [s]: the shortest of three, as the others were delayed by other
-/// programs.
-template <class Work>
-double timed(const Work& work) {
-  double shortest = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 3; ++i) {
-    const Clock::time_point begin = Clock::now();
-    work();
-    shortest = std::min(shortest, seconds(Clock::now() - begin));
-  }
-  return shortest;
-}
-
 class WrapCell final : public Cell {
  public:
   WrapCell(const WrapRow& row, std::int64_t samples) : plan_(*row.plan), samples_(samples) {}
@@ -402,10 +402,11 @@ class WrapCell final : public Cell {
 
 // ---- coverage ----------------------------------------------------------------------------------
 
-constexpr double kCellSize = 1e-3;  // [m]
-constexpr int kColumns = 86;        // rho from 0
-constexpr int kRows = 104;          // z from kLowestZ
-constexpr double kLowestZ = -3e-3;  // [m]
+constexpr double kCellSize = 1e-3;   // [m]
+constexpr int kColumns = 86;         // rho from 0
+constexpr int kRows = 104;           // z from kLowestZ
+constexpr double kLowestZ = -3e-3;   // [m]
+constexpr double kLeastTime = 1e-9;  // [s]: a clock may not resolve a solve
 
 constexpr HalfPlaneGrid kGrid{.edge = kCellSize, .lowest_z = kLowestZ};
 
@@ -462,6 +463,7 @@ class CoverageCell final : public Cell {
     coverage_.columns = (kColumns + coverage_.stride - 1) / coverage_.stride;
     coverage_.rows = (kRows + coverage_.stride - 1) / coverage_.stride;
     coverage_.map.resize(static_cast<std::size_t>(coverage_.columns * coverage_.rows));
+    coverage_.times.resize(coverage_.map.size());
   }
 
   /// A block is a row of cells; each writes its own part of the map.
@@ -474,10 +476,11 @@ class CoverageCell final : public Cell {
     const int row = static_cast<int>(block) * coverage_.stride;
     for (int i = 0; i < coverage_.columns; ++i) {
       const int column = i * coverage_.stride;
-      const bool inverse = reaches(solver, column, row);
+      const auto at = static_cast<std::size_t>(block * coverage_.columns + i);
+      coverage_.times[at] = time_to_reach(solver, column, row).value_or(0.0);
+      const bool inverse = coverage_.times[at] > 0.0;
       const bool drawn = monte_carlo_->hit(column, row);
-      coverage_.map[static_cast<std::size_t>(block * coverage_.columns + i)] =
-          inverse ? (drawn ? '1' : '2') : (drawn ? '3' : '0');
+      coverage_.map[at] = inverse ? (drawn ? '1' : '2') : (drawn ? '3' : '0');
     }
   }
 
@@ -487,13 +490,13 @@ class CoverageCell final : public Cell {
   }
 
  private:
-  /// Tells whether the tip ends in the cell for one of five targets in it: at its center and near
-  /// its corners.
-  [[nodiscard]] bool reaches(AnySolver& solver, int column, int row) const {
+  /// Time of the solve that puts the tip into the cell, for the first of five targets in it for
+  /// which one does: at its center and near its corners [s], > 0.
+  [[nodiscard]] std::optional<double> time_to_reach(AnySolver& solver, int column, int row) const {
     const double rho = column * kCellSize, z = kLowestZ + row * kCellSize;
     const double nearest_z = std::max({z, -(z + kCellSize), 0.0});
     if (std::hypot(rho, nearest_z) > problem_.robot.max_length() + kCellSize)
-      return false;  // outside the extended arm's reach
+      return std::nullopt;  // outside the extended arm's reach
     const GridCell cell{.row = row, .column = column};
     std::vector<SectionState> start(static_cast<std::size_t>(problem_.robot.section_count()));
     for (const Eigen::Vector3d& place : kGrid.places(cell)) {
@@ -503,9 +506,10 @@ class CoverageCell final : public Cell {
       const IkResult solution = solver.solve(target, start);
       const Eigen::Vector3d tip =
           tip_pose(problem_.robot, solution.states, solution.base).translation();
-      if (kGrid.cell_of(tip) == cell && problem_.robot.within_limits(solution.states)) return true;
+      if (kGrid.cell_of(tip) == cell && problem_.robot.within_limits(solution.states))
+        return std::max(kLeastTime, timed([&] { (void)solver.solve(target, start); }));
     }
-    return false;
+    return std::nullopt;
   }
 
   const TipProblem& problem_;

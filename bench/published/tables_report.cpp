@@ -532,6 +532,9 @@ Json line_json(const Line& line) {
     json["columns"] = line.coverage->columns;
     json["rows"] = line.coverage->rows;
     json["map"] = line.coverage->map;
+    json["times_us"] = Json::array();
+    for (const double time : line.coverage->times)
+      json["times_us"].push_back(time > 0.0 ? Json(kMicroseconds * time) : Json(nullptr));
   } else {
     const Measurement& m = line.measurement;
     const Interval ends = success_interval(m);
@@ -555,6 +558,25 @@ Json line_json(const Line& line) {
     json["failed_angle_error_rad"] = finite(m.angle_errors.quantile(0.5));
   }
   return json;
+}
+
+/// What figures show of one record: times in ascending bins [us, count], numbers of iterations with
+/// counts, and least and largest time of each number of iterations [us].
+Json distributions_json(const Measurement& m) {
+  Json times = Json::array(), iterations = Json::array(), ranges = Json::array();
+  const std::vector<std::int64_t>& bins = m.times.counts();
+  for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+    if (bins[bin] != 0)
+      times.push_back({kMicroseconds * LogHistogram::middle_of(static_cast<int>(bin)), bins[bin]});
+  }
+  const std::vector<std::int64_t>& counts = m.iterations.counts();
+  for (std::size_t count = 0; count < counts.size(); ++count) {
+    if (counts[count] == 0) continue;
+    const RangeByCount::Ends& ends = m.times_by_iterations.ends()[count];
+    iterations.push_back({count, counts[count]});
+    ranges.push_back({count, kMicroseconds * ends.least, kMicroseconds * ends.most});
+  }
+  return {{"times_us", times}, {"iterations", iterations}, {"times_by_iterations_us", ranges}};
 }
 
 Json lines_json(std::span<const Line> lines) {
@@ -634,7 +656,11 @@ std::string tables_json(const RunResult& run, const Circumstances& circumstances
                   {"statements", result.table.statements},
                   {"rows", Json::array()}};
     const std::vector<Line> lines = record_lines(result);
-    for (std::size_t i = 0; i < lines.size(); ++i) table["rows"].push_back(line_json(lines[i]));
+    for (const Line& line : lines) {
+      table["rows"].push_back(line_json(line));
+      if (result.table.pooling == Pooling::None && line.measurement.successes > 0)
+        table["rows"].back()["distributions"] = distributions_json(line.measurement);
+    }
     auto entry = table["rows"].begin();
     for (const Row& row : result.table.rows) {
       for (std::size_t k = 0; k < row.methods.size(); ++k, ++entry) {

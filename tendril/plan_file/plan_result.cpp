@@ -73,10 +73,10 @@ std::string step_name(int contact, int side) {
 }
 
 std::string plan_text(const PlanFile& plan, const PlanResult& result) {
-  std::string text = fmt::format(
-      "{}: {}: {} solution{}; {} arcs tried, {} chains, {:.2f} ms\n", plan.name,
-      to_string(result.status), result.paths.size(), result.paths.size() == 1 ? "" : "s",
-      result.arcs_tried, result.chains, 1e3 * result.time);
+  std::string text = fmt::format("{}: {}: {} solution{}; {} arcs tried, {} chains, {:.2f} ms\n",
+                                 plan.name, to_string(result.status), result.paths.size(),
+                                 result.paths.size() == 1 ? "" : "s", result.arcs_tried,
+                                 result.chains, 1e3 * result.time);
   for (std::size_t i = 0; i < result.paths.size(); ++i) {
     const ContactPath& path = result.paths[i];
     text += fmt::format("solution {}: length {:.4f} m, largest curvature {:.4f} 1/m, clearance ",

@@ -114,7 +114,12 @@ class TablesCommand(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         drawn = {path.name for path in (self.folder / "out/tables").glob("*.png")}
         if (ROOT / ".venv/bin/python").exists():
-            self.assertEqual(drawn, {"coverage_3.5.png", "success_3.6.png", "matrix_article.png"}, done.stderr)
+            self.assertEqual(
+                drawn,
+                {"coverage_3.5.png", "time_3.5.png", "matrix_article.png", "curves_article.png"}
+                | {f"{kind}_3.6.png" for kind in ("success", "histograms", "spread")},
+                done.stderr,
+            )
         else:
             self.assertEqual(drawn, set())
             self.assertIn("no plots", done.stderr)

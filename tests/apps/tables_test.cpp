@@ -43,8 +43,10 @@ Json timeless(const Record& record) {
   json.erase("unit_us");
   if (json.contains("measurement")) {
     json["measurement"].erase("times");
+    json["measurement"].erase("times_by_iterations");
     json["measurement"].erase("time_sum");
   }
+  if (json.contains("coverage")) json["coverage"].erase("times");
   return json;
 }
 
@@ -423,6 +425,19 @@ TEST_CASE("tables: quantiles of a histogram are those of the values, to its bins
   CHECK(counts.quantile(0.5) == 5.0);
 }
 
+TEST_CASE("tables: the range of each number of iterations is that of its values", "[tables]") {
+  RangeByCount ranges, others;
+  ranges.add(3, 2e-6);
+  ranges.add(3, 5e-6);
+  others.add(3, 1e-6);
+  others.add(1, 4e-6);
+  ranges.merge(others);
+  REQUIRE(ranges.ends().size() == 4);
+  CHECK((ranges.ends()[3].least == 1e-6 && ranges.ends()[3].most == 5e-6));
+  CHECK((ranges.ends()[1].least == 4e-6 && ranges.ends()[1].most == 4e-6));
+  CHECK((ranges.ends()[0].empty() && ranges.ends()[2].empty()));
+}
+
 TEST_CASE("tables: the sampling interval holds the rate and is sensible at its ends", "[tables]") {
   Measurement m;
   m.samples = 10000;
@@ -457,6 +472,13 @@ TEST_CASE("tables: page, text and JSON show measured along with published", "[ta
   CHECK_THAT(page, Contains("`tendril tables`") && Contains("a processor") && Contains("| 94.8 |"));
   const Json json = Json::parse(tables_json(run, circumstances));
   CHECK(json["tables"][0]["rows"][0]["published"][0]["success_percent"] == 94.8);
+  for (const Json& row : json["tables"][0]["rows"]) {  // one target: one number of iterations
+    if (row["successes"] == 0) continue;
+    const Json& drawn = row["distributions"];
+    CHECK(drawn["iterations"].size() == 1);
+    CHECK(drawn["iterations"][0][1] == 1);
+    CHECK(drawn["times_by_iterations_us"][0][1] == drawn["times_by_iterations_us"][0][2]);
+  }
   CHECK(json["tables"][1]["rows"].size() == 30);  // auto alone of the chosen methods
   CHECK(json["tables"][1]["pooled"].size() == 6);
 }
@@ -473,6 +495,9 @@ TEST_CASE("tables: a coverage row tells apart who reached a cell", "[tables]") {
   CHECK(coverage.stride == coverage_stride(kSamples));
   CHECK(coverage.both() + coverage.inverse_only() > 0);
   CHECK(coverage.count('0') > 0);
+  REQUIRE(coverage.times.size() == coverage.map.size());
+  for (std::size_t k = 0; k < coverage.map.size(); ++k)
+    CHECK((coverage.times[k] > 0.0) == (coverage.map[k] == '1' || coverage.map[k] == '2'));
   CHECK(coverage.monte_carlo_only() == 0);
   CHECK(to_json(record_from_json(to_json(record))) == to_json(record));
   CHECK(coverage_stride(1'000'000) == 1);
