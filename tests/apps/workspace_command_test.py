@@ -32,6 +32,12 @@ QUICK = ("--cells", "12", "--samples", "2000", "--directions", "4")
 COLUMNS = ["rho", "z", "sampled", "solved", "converged", "dexterity", "iterations", "time_us"]
 
 
+def catches_interrupts(pid):
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (caught,) = (int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:"))
+    return bool(caught >> (signal.SIGINT - 1) & 1)
+
+
 class WorkspaceCommand(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
@@ -143,7 +149,11 @@ class WorkspaceCommand(unittest.TestCase):
             stderr=subprocess.PIPE,
             text=True,
         )
-        time.sleep(0.5)  # it lasts for minutes
+        until = time.monotonic() + 60
+        while not catches_interrupts(process.pid):  # the run, which lasts for minutes, has begun
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         out, message = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (130, ""), message)
