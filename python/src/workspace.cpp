@@ -202,7 +202,7 @@ void bind_whole(nb::module_& module) {
       "Finds the positions that the tip of an arm reaches, with its base's feed, as `tendril "
       "workspace`.\n\n"
       ":param cells: along the longer side of the set, in [4, 2000]\n"
-      ":param samples: random poses that begin the search\n"
+      ":param samples: random poses that begin the search, in [100, 1e9]\n"
       ":param directions: of the tip, tried in every cell; 0: no dexterity\n"
       ":param solver: a name that `Solver` takes\n"
       ":param position_tolerance: m, > 0\n"

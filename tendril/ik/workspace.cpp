@@ -46,7 +46,15 @@ void extreme_states(const ContinuumRobot& robot, SplitMix64& random,
   }
 }
 
-/// Random poses: every second one as published, the others extreme.
+bool is_stopped(const WorkspaceOptions& options) {
+  return options.stop != nullptr && options.stop->load();
+}
+
+void tell(const WorkspaceOptions& options, const char* what, double part) {
+  if (options.on_progress) options.on_progress(what, part);
+}
+
+/// Random poses: every second one as published, the others extreme. At least one block of them.
 template <class Use>
 void for_each_sample(const ContinuumRobot& robot, const WorkspaceOptions& options, const Use& use) {
   SplitMix64 random(options.seed);
@@ -60,6 +68,9 @@ void for_each_sample(const ContinuumRobot& robot, const WorkspaceOptions& option
       extreme_states(robot, random, states);
     }
     use(states, base, tip_pose(robot, states, base).translation());
+    if ((k + 1) % static_cast<std::int64_t>(kBlock) != 0) continue;
+    tell(options, kSampling, static_cast<double>(k) / static_cast<double>(options.samples));
+    if (is_stopped(options)) return;
   }
 }
 
@@ -86,13 +97,12 @@ class Search {
         solver_(make_solver(solver_name(), robot, options.solving)) {}
 
   Workspace run() {
-    progress(kSampling, 0.0);
     sample();
     std::vector<GridCell> wave;
     for (const auto& [cell, found] : found_) wave.push_back(cell);
-    while (!wave.empty() && !stopping()) {
-      progress(kSolving, static_cast<double>(tried_.size()) /
-                             static_cast<double>(tried_.size() + wave.size()));
+    while (!wave.empty() && !is_stopped(options_)) {
+      tell(options_, kSolving,
+           static_cast<double>(tried_.size()) / static_cast<double>(tried_.size() + wave.size()));
       wave = beside(try_cells(wave));
     }
     find_dexterity();
@@ -103,11 +113,6 @@ class Search {
   [[nodiscard]] std::string solver_name() const {
     return options_.solver.empty() ? solver_infos().front().name : options_.solver;
   }
-  [[nodiscard]] bool stopping() const { return options_.stop != nullptr && options_.stop->load(); }
-  void progress(const char* what, double part) const {
-    if (options_.on_progress) options_.on_progress(what, part);
-  }
-
   void sample() {
     for_each_sample(robot_, options_,
                     [&](SectionStates states, const BaseState& base, const Eigen::Vector3d& p) {
@@ -143,7 +148,7 @@ class Search {
   /// Solves for one place in each of the cells, and returns those where that failed.
   std::vector<GridCell> try_place(const std::vector<GridCell>& cells, std::size_t place) {
     std::vector<GridCell> open;
-    for (std::size_t first = 0; first < cells.size() && !stopping(); first += kBlock) {
+    for (std::size_t first = 0; first < cells.size() && !is_stopped(options_); first += kBlock) {
       const std::span block =
           std::span(cells).subspan(first, std::min(kBlock, cells.size() - first));
       std::vector<TipTarget> targets(block.size());
@@ -221,8 +226,8 @@ class Search {
     const std::size_t at_once = std::max<std::size_t>(1, kBlock / directions.size());
     std::vector<WorkspaceCell*> cells;
     for (auto& [cell, found] : found_) cells.push_back(&found);
-    for (std::size_t first = 0; first < cells.size() && !stopping(); first += at_once) {
-      progress(kTurning, static_cast<double>(first) / static_cast<double>(cells.size()));
+    for (std::size_t first = 0; first < cells.size() && !is_stopped(options_); first += at_once) {
+      tell(options_, kTurning, static_cast<double>(first) / static_cast<double>(cells.size()));
       turn_tips(solver, directions,
                 std::span(cells).subspan(first, std::min(at_once, cells.size() - first)));
     }
@@ -256,7 +261,7 @@ class Search {
   Workspace result() {
     Workspace workspace;
     workspace.grid = grid_;
-    workspace.interrupted = stopping();
+    workspace.interrupted = is_stopped(options_);
     workspace.first_row = found_.begin()->first.row;  // cells are ordered by rows
     for (auto& [cell, found] : found_) {
       workspace.rows = std::max(workspace.rows, cell.row - workspace.first_row + 1);
@@ -297,7 +302,7 @@ std::vector<Eigen::Vector3d> half_sphere_directions(int count) {
 
 Workspace workspace_of(const ContinuumRobot& robot, const WorkspaceOptions& options) {
   require("cells", options.cells, 4, 2000);
-  require("samples", options.samples, 1, 1'000'000'000);
+  require("samples", options.samples, 100, 1'000'000'000);
   require("directions", options.directions, 0, 1000);
   require("threads", options.threads, 0, std::numeric_limits<int>::max());
   return Search(robot, options).run();

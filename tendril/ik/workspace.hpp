@@ -14,7 +14,7 @@ namespace tendril {
 
 struct WorkspaceOptions {
   int cells = 60;                  ///< along the longer side of the reachable set, in [4, 2000]
-  std::int64_t samples = 200'000;  ///< random poses, in [1, 1e9]
+  std::int64_t samples = 200'000;  ///< random poses, in [100, 1e9]
   int directions = 32;         ///< of the tip, tried in every cell, in [0, 1000]; 0: no dexterity
   std::string solver = {};     ///< one of `solver_infos`; empty: the default
   SolverOptions solving = {};  ///< of the solver; a target with a direction has at most

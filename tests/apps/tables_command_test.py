@@ -110,7 +110,7 @@ class TablesCommand(unittest.TestCase):
         self.assertRegex(text, r"case 3 +contact +1 +1 +100 ")
 
     def test_plots_are_drawn_where_the_tree_has_matplotlib(self):
-        done = self.run_program("3.5", "3.6", "article", "--samples", "1", "--method", "auto", "--plot")
+        done = self.run_program("3.5", "3.6", "article", "--samples", "100", "--method", "auto", "--plot")
         self.assertEqual(done.returncode, 0, done.stderr)
         drawn = {path.name for path in (self.folder / "out/tables").glob("*.png")}
         if (ROOT / ".venv/bin/python").exists():

@@ -130,10 +130,17 @@ class WorkspaceCommand(unittest.TestCase):
             done = self.program("workspace", f"{robot}.toml", *QUICK[:4], *flat, "--png", "reach.png")
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_planar_arm_and_equal_sections_are_told(self):
+        (self.folder / "flat.toml").write_text(HEAD + "planar = true\n" + 2 * ONE.removeprefix(HEAD))
+        text = self.output("flat")
+        self.assertIn("says planar", text)
+        self.assertIn("sections 1 to 2: fixed, 0.1 m", text)
+        self.assertNotIn("planar", self.output("one"))
+
     def test_wrong_input_is_one_line_that_says_what_is_allowed(self):
         self.assertIn("must be in [4, 2000]", self.refused("one.toml", "--cells", "3"))
         self.assertIn("directions = -1", self.refused("one.toml", "--directions", "-1"))
-        self.assertIn("samples = 0", self.refused("one.toml", "--samples", "0"))
+        self.assertIn("must be in [100, ", self.refused("one.toml", "--samples", "99"))
         self.assertIn("must be one of auto", self.refused("one.toml", "--solver", "newton"))
         self.assertIn("must be >= 1", self.refused("one.toml", "--max-iterations", "0"))
         self.assertIn("must be a continuum robot", self.refused(str(ROOT / "models/youbot.toml")))

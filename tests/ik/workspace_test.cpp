@@ -199,7 +199,8 @@ TEST_CASE("workspace: options out of range are refused with what is allowed", "[
   const ContinuumRobot robot = plain_robot();
   CHECK_THROWS_WITH(workspace_of(robot, {.cells = 3}),
                     "workspace: cells = 3, must be in [4, 2000]");
-  CHECK_THROWS_WITH(workspace_of(robot, {.samples = 0}), Contains("samples = 0, must be in [1, "));
+  CHECK_THROWS_WITH(workspace_of(robot, {.samples = 99}),
+                    Contains("samples = 99, must be in [100, "));
   CHECK_THROWS_WITH(workspace_of(robot, {.directions = -1}), Contains("directions = -1, must be"));
   CHECK_THROWS_WITH(workspace_of(robot, {.threads = -1}), Contains("threads = -1, must be"));
   CHECK_THROWS_WITH(workspace_of(robot, {.solver = "newton"}), Contains("newton"));
