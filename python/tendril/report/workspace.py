@@ -3,8 +3,8 @@
 usage: tendril workspace ROBOT --json | python -m tendril.report.workspace --png FILE
 
 Needs matplotlib. The first row has a cut along the base axis: dexterity, and the time of a solve. A row for
-each kind of section follows: the curve or body of its end in the bend plane, the body of revolution cut open, and the
-ratio k and chord angle over the bend.
+each kind of section follows: the curve or body of its end in the bend plane with a dot every 10 degrees, the body of
+revolution cut open, and the ratio k and chord angle over the bend.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from tendril._reading import parse_json
 from tendril.report import STYLE
 from tendril.report.drawing import INK, QUIET, save
 
+MARKS = 10.0  # degrees of bend between the dots on a section's curve
 MOST_SECTIONS = 4  # kinds of sections with a row
 ROW = 3.4  # inches
 WIDTH = 11.0  # inches
@@ -76,10 +77,13 @@ def draw_whole(figure, study):
 
 def draw_plane(axes, section):
     outline = np.array(section["outline"])
+    theta, x, z = (np.array([bend[key] for bend in section["bends"]]) for key in ("theta", "x", "z"))
+    marks = np.radians(np.arange(0.0, np.degrees(theta[-1]) + 1e-6, MARKS))
     for side in (1, -1):
         if section["variable_length"] > 0:
             axes.fill(side * outline[:, 0], outline[:, 1], color=FILL)
         axes.plot(side * outline[:, 0], outline[:, 1], color=CURVE)
+        axes.plot(side * np.interp(marks, theta, x), np.interp(marks, theta, z), ".", color=CURVE, markersize=5)
     axes.axvline(0, color=QUIET, lw=0.8, linestyle="-.")
     axes.plot(0, 0, "s", color=INK, markersize=4)
     axes.set(aspect="equal", xlabel="x [m]", ylabel="z [m]")
