@@ -35,6 +35,10 @@ void add_ik_command(CommandLine& line);
 /// `tendril fk`: forward kinematics of a table of states (docs/guide/ik.md).
 void add_fk_command(CommandLine& line);
 
+/// `tendril workspace`: what a robot's tip reaches, with dexterity and solve time over it
+/// (docs/guide/workspace.md). Exit code 130: interrupted, nothing is written.
+void add_workspace_command(CommandLine& line);
+
 /// `tendril plan`: paths among obstacles or with contact, printed and drawn
 /// (docs/guide/plan_paths.md, docs/guide/plan_contact.md).
 void add_plan_command(CommandLine& line);

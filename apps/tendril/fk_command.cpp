@@ -28,6 +28,7 @@ simulation::CsvLayout layout_of(const ContinuumDescription& description) {
                                .allowed = "theta_1,phi_1,s_1"};
   for (const DriveValues::Drive& drive : DriveValues(description).drives())
     layout.ignored.push_back(drive_column(drive));
+  layout.ignored.insert(layout.ignored.end(), kWorkspaceColumns.begin(), kWorkspaceColumns.end());
   if (robot.section_count() > 1) layout.allowed += ",theta_2,...";
   const std::string last = "s_" + std::to_string(robot.section_count());
   if (robot.section_count() > 2) layout.allowed += "," + last;
@@ -102,10 +103,11 @@ void add_fk_command(CommandLine& line) {
   const auto arguments = std::make_shared<FkArguments>();
   command.option("robot", arguments->robot, "robot file (.toml)").required();
   command
-      .option("states", arguments->states,
-              "CSV file (-: stdin) with the columns theta_1,phi_1,s_1,theta_2,...[,h,omega0]: "
-              "rad and m; s may be omitted for sections of fixed length; the output of "
-              "tendril ik is accepted; mobile robot: base_x,base_y,base_heading,q_1,...")
+      .option(
+          "states", arguments->states,
+          "CSV file (-: stdin) with the columns theta_1,phi_1,s_1,theta_2,...[,h,omega0]: "
+          "rad and m; s may be omitted for sections of fixed length; the output of "
+          "tendril ik and workspace is accepted; mobile robot: base_x,base_y,base_heading,q_1,...")
       .required();
   command
       .option("-o,--output", arguments->out,

@@ -17,6 +17,17 @@ bool is_terminal(const std::string& out) {
 
 }  // namespace
 
+const ContinuumDescription& continuum_of(const RobotDescription& robot, const std::string& file,
+                                         const char* command) {
+  if (const auto* const arm = std::get_if<ContinuumDescription>(&robot)) return *arm;
+  throw ModelError(std::visit(
+      [&]<class D>(const D&) {
+        return fmt::format("{}: is {}, must be a continuum robot for tendril {}", file, D::kWhat,
+                           command);
+      },
+      robot));
+}
+
 std::vector<simulation::CsvColumn> state_columns(const ContinuumRobot& robot) {
   std::vector<simulation::CsvColumn> columns;
   for (int i = 0; i < robot.section_count(); ++i) {

@@ -37,9 +37,19 @@ void visit_kinematics(const std::filesystem::path& file, const Use& use) {
       load_robot(file));
 }
 
+/// The continuum robot of a file; ModelError for one of another kind.
+/// @param command  that takes it: `workspace`
+[[nodiscard]] const ContinuumDescription& continuum_of(const RobotDescription& robot,
+                                                       const std::string& file,
+                                                       const char* command);
+
 /// Columns of the output of `tendril ik` before the states.
 inline constexpr std::array<const char*, 5> kResultColumns = {
     "status", "iterations", "position_error", "angle_error", "time_us"};
+
+/// Columns of the output of `tendril workspace` before the states.
+inline constexpr std::array<const char*, 8> kWorkspaceColumns = {
+    "rho", "z", "sampled", "solved", "converged", "dexterity", "iterations", "time_us"};
 
 /// Tip positions, directions and rolls (`roll_angle`): input of `tendril ik`, output of `tendril
 /// fk`.

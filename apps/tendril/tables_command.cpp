@@ -17,10 +17,12 @@
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/python_module.hpp"
+#include "apps/tendril/robot_table.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
 #include "simulation/experiment/summary.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 
@@ -36,17 +38,25 @@ struct TablesArguments {
   int threads = 0;
   bool json = false, markdown = false, plot = false, fresh = false, quiet = false;
   std::string out = "out/tables";
+  std::string robot;  ///< file; empty: the published experiments
+  tables::Tolerances tolerances;
 };
 
-/// FNV-1a hash of the program file: distinguishes builds of the same commit.
+constexpr std::uint64_t kEmptyHash = 0xcbf29ce484222325u;
+
+/// FNV-1a hash of a text behind others.
+std::uint64_t hash_of(std::string_view text, std::uint64_t hash = kEmptyHash) {
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+  return hash;
+}
+
+/// Hash of the program file: distinguishes builds of the same commit.
 std::uint64_t build_number() {
   std::ifstream in("/proc/self/exe", std::ios::binary);
-  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::uint64_t hash = kEmptyHash;
   std::array<char, 1 << 16> bytes{};
-  while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0) {
-    for (const char byte : std::string_view(bytes.data(), static_cast<std::size_t>(in.gcount())))
-      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  }
+  while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0)
+    hash = hash_of({bytes.data(), static_cast<std::size_t>(in.gcount())}, hash);
   return hash;
 }
 
@@ -83,20 +93,37 @@ void notice(const TablesArguments& arguments, NoticeCode code, const std::string
   if (!arguments.quiet) tendril::notice(code, text);
 }
 
+/// What is run: the published tables, or the solvers on the user's robot.
+tables::RunOptions options_of(const TablesArguments& arguments) {
+  tables::RunOptions options{.tables = arguments.names,
+                             .methods = arguments.methods,
+                             .samples = arguments.samples,
+                             .full = arguments.full,
+                             .threads = arguments.threads,
+                             .folder = arguments.out,
+                             .fresh = arguments.fresh,
+                             .program = program_name()};
+  if (arguments.robot.empty()) return options;
+  simulation::require_kind(arguments.robot, "tables --robot", {simulation::FileKind::Robot});
+  const RobotDescription robot = load_robot(arguments.robot);
+  const ContinuumDescription& arm = continuum_of(robot, arguments.robot, "tables --robot");
+  options.own =
+      tables::compare_solvers(fmt::format("all solvers on {} ({})", arm.name, arguments.robot),
+                              arm.kinematics(), arguments.tolerances);
+  options.program += fmt::format(
+      " robot {:016x}",
+      hash_of(fmt::format("{} {}", arguments.tolerances.position, arguments.tolerances.angle),
+              hash_of(arm.text)));
+  return options;
+}
+
 tables::RunResult run_with_bar(const TablesArguments& arguments) {
+  tables::RunOptions options = options_of(arguments);
   ProgressBar bar(arguments.quiet);
   const InterruptRequest interrupt;
-  return tables::run_tables(
-      {.tables = arguments.names,
-       .methods = arguments.methods,
-       .samples = arguments.samples,
-       .full = arguments.full,
-       .threads = arguments.threads,
-       .folder = arguments.out,
-       .fresh = arguments.fresh,
-       .program = program_name(),
-       .stop = &interrupt.flag(),
-       .on_progress = [&](const std::string& text, double part) { bar.show(text, part); }});
+  options.stop = &interrupt.flag();
+  options.on_progress = [&](const std::string& text, double part) { bar.show(text, part); };
+  return tables::run_tables(options);
 }
 
 int run(const TablesArguments& arguments) {
@@ -141,10 +168,24 @@ int run(const TablesArguments& arguments) {
 void add_tables_command(CommandLine& line) {
   const Command command = line.command(
       "tables",
-      "Repeats the published inverse-kinematics experiments; prints measured and published values");
+      "Repeats the published inverse-kinematics experiments; prints measured and published values. "
+      "Compares all solvers on your robot");
   const auto arguments = std::make_shared<TablesArguments>();
-  command.option("name", arguments->names,
-                 fmt::format("one or more of {} [all]", fmt::join(tables::table_names(), ", ")));
+  const Option names = command.option(
+      "name", arguments->names,
+      fmt::format("one or more of {} [all]", fmt::join(tables::table_names(), ", ")));
+  const Option robot = command.option(
+      "--robot", arguments->robot,
+      "robot file (.toml): compare all solvers on it instead, and say which to take");
+  robot.excludes(names);
+  command
+      .option("--position-tolerance", arguments->tolerances.position,
+              fmt::format("of --robot, m [{:g}]", arguments->tolerances.position))
+      .needs(robot);
+  command
+      .option("--angle-tolerance", arguments->tolerances.angle,
+              fmt::format("of --robot, rad [{:g}]", arguments->tolerances.angle))
+      .needs(robot);
   const Option samples = command.option("--samples", arguments->samples,
                                         "targets per row [small: a minute for all tables]");
   command.flag("--full", arguments->full, "as many targets as published: hours for all tables")
@@ -163,6 +204,7 @@ void add_tables_command(CommandLine& line) {
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command.footer(
       "Example: tendril tables 3.9 --samples 1000 --plot\n"
+      "         tendril tables --robot models/arm_telescopic.toml\n"
       "Finished rows are stored in the folder and reused when the same program is run again, also "
       "after an interruption.\n"
       "Exit codes: 0 done, 1 a claimed solution is refuted by forward kinematics, 2 bad usage, 4 "

@@ -14,10 +14,12 @@
 #include "bench/published/mobile_cell.hpp"
 #include "tendril/avoidance/obstacle_solver.hpp"
 #include "tendril/ik/batch.hpp"
+#include "tendril/ik/half_plane_grid.hpp"
 #include "tendril/ik/published/section_polynomial.hpp"
 #include "tendril/ik/section_ik.hpp"
 #include "tendril/ik/start_pose.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/plan_file/plan_result.hpp"
 
 namespace tendril::tables {
 namespace {
@@ -25,6 +27,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// Time of deterministic work [s]: the shortest of three, as the others were delayed by other
+/// programs.
+template <class Work>
+double timed(const Work& work) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    const Clock::time_point begin = Clock::now();
+    work();
+    shortest = std::min(shortest, seconds(Clock::now() - begin));
+  }
+  return shortest;
+}
 
 /// Seed of block `block` of a row: blocks are drawn independently of each other.
 SplitMix64 block_random(std::uint64_t seed, std::int64_t block) {
@@ -34,8 +49,9 @@ SplitMix64 block_random(std::uint64_t seed, std::int64_t block) {
 
 TipTarget draw_target(const ContinuumRobot& robot, TipTask task, SplitMix64& random,
                       std::span<SectionState> states) {
+  const BaseState base = random_base(robot, random);
   random_states(robot, random, states);
-  return {.X_BG = tip_pose(robot, states), .task = task};
+  return {.X_BG = tip_pose(robot, states, base), .task = task};
 }
 
 AnySolver solver_for(const Method& method, const ContinuumRobot& robot,
@@ -343,24 +359,59 @@ class ClutterCell final : public Cell {
   Measurement measurement_;
 };
 
+// ---- plans with contact ------------------------------------------------------------------------
+
+class WrapCell final : public Cell {
+ public:
+  WrapCell(const WrapRow& row, std::int64_t samples) : plan_(*row.plan), samples_(samples) {}
+
+  std::int64_t block_count() const override { return (samples_ + kBlock - 1) / kBlock; }
+
+  void run_block(std::int64_t block) override {
+    Measurement measurement;
+    for (std::int64_t k = block * kBlock; k < std::min(samples_, (block + 1) * kBlock); ++k) {
+      PlanResult found;
+      const double time = timed([&] { found = solve_plan(plan_); });
+      measurement.solutions = static_cast<int>(found.paths.size());
+      measurement.add({.claimed = !found.paths.empty(),
+                       .verified = all_end_at_target(found),
+                       .iterations = static_cast<int>(found.arcs_tried),
+                       .time = time,
+                       .time_for_mean = time});
+    }
+    const std::scoped_lock lock(mutex_);
+    measurement_.merge(measurement);
+  }
+
+  std::variant<Measurement, Coverage> result() override { return std::move(measurement_); }
+
+ private:
+  [[nodiscard]] bool all_end_at_target(const PlanResult& found) const {
+    constexpr double kTolerance = 1e-9;  // [m]
+    return std::all_of(found.paths.begin(), found.paths.end(), [&](const ContactPath& path) {
+      const PlanarArc& last = path.steps.back().arc;
+      return (last.end().position - *plan_.target).norm() <= kTolerance;
+    });
+  }
+
+  const PlanFile& plan_;
+  std::int64_t samples_;
+  std::mutex mutex_;
+  Measurement measurement_;
+};
+
 // ---- coverage ----------------------------------------------------------------------------------
 
-constexpr double kCellSize = 1e-3;  // [m]
-constexpr int kColumns = 86;        // rho from 0
-constexpr int kRows = 104;          // z from kLowestZ
-constexpr double kLowestZ = -3e-3;  // [m]
-constexpr double kCorner = 101e-6;  // distance of the corner targets from the edges [m]
+constexpr double kCellSize = 1e-3;   // [m]
+constexpr int kColumns = 86;         // rho from 0
+constexpr int kRows = 104;           // z from kLowestZ
+constexpr double kLowestZ = -3e-3;   // [m]
+constexpr double kLeastTime = 1e-9;  // [s]: a clock may not resolve a solve
 
-/// Cell of a point given by rho and z [m]; nothing outside the window.
-std::optional<std::pair<int, int>> cell_of(double rho, double z) {
-  const double column = std::floor(rho / kCellSize);
-  const double row = std::floor((z - kLowestZ) / kCellSize);
-  if (!(column >= 0 && column < kColumns && row >= 0 && row < kRows)) return std::nullopt;
-  return std::pair(static_cast<int>(column), static_cast<int>(row));
-}
+constexpr HalfPlaneGrid kGrid{.edge = kCellSize, .lowest_z = kLowestZ};
 
-std::optional<std::pair<int, int>> cell_of(const Eigen::Vector3d& p) {
-  return cell_of(std::hypot(p.x(), p.y()), p.z());
+bool is_in_window(const GridCell& cell) {
+  return cell.column < kColumns && cell.row >= 0 && cell.row < kRows;
 }
 
 }  // namespace
@@ -388,8 +439,8 @@ class SharedRow {
                               static_cast<std::size_t>(std::min(kBlock, samples_ - first)));
       draw_targets(problem_, seed_, first, targets);
       for (const TipTarget& target : targets) {
-        if (const auto cell = cell_of(target.position()))
-          hits_[index(cell->first, cell->second)] = true;
+        const GridCell cell = kGrid.cell_of(target.position());
+        if (is_in_window(cell)) hits_[index(cell.column, cell.row)] = true;
       }
     }
   }
@@ -412,6 +463,7 @@ class CoverageCell final : public Cell {
     coverage_.columns = (kColumns + coverage_.stride - 1) / coverage_.stride;
     coverage_.rows = (kRows + coverage_.stride - 1) / coverage_.stride;
     coverage_.map.resize(static_cast<std::size_t>(coverage_.columns * coverage_.rows));
+    coverage_.times.resize(coverage_.map.size());
   }
 
   /// A block is a row of cells; each writes its own part of the map.
@@ -424,10 +476,11 @@ class CoverageCell final : public Cell {
     const int row = static_cast<int>(block) * coverage_.stride;
     for (int i = 0; i < coverage_.columns; ++i) {
       const int column = i * coverage_.stride;
-      const bool inverse = reaches(solver, column, row);
+      const auto at = static_cast<std::size_t>(block * coverage_.columns + i);
+      coverage_.times[at] = time_to_reach(solver, column, row).value_or(0.0);
+      const bool inverse = coverage_.times[at] > 0.0;
       const bool drawn = monte_carlo_->hit(column, row);
-      coverage_.map[static_cast<std::size_t>(block * coverage_.columns + i)] =
-          inverse ? (drawn ? '1' : '2') : (drawn ? '3' : '0');
+      coverage_.map[at] = inverse ? (drawn ? '1' : '2') : (drawn ? '3' : '0');
     }
   }
 
@@ -437,28 +490,26 @@ class CoverageCell final : public Cell {
   }
 
  private:
-  /// Tells whether the tip ends in the cell for one of five targets in it: at its center and near
-  /// its corners.
-  [[nodiscard]] bool reaches(AnySolver& solver, int column, int row) const {
+  /// Time of the solve that puts the tip into the cell, for the first of five targets in it for
+  /// which one does: at its center and near its corners [s], > 0.
+  [[nodiscard]] std::optional<double> time_to_reach(AnySolver& solver, int column, int row) const {
     const double rho = column * kCellSize, z = kLowestZ + row * kCellSize;
     const double nearest_z = std::max({z, -(z + kCellSize), 0.0});
     if (std::hypot(rho, nearest_z) > problem_.robot.max_length() + kCellSize)
-      return false;  // outside the extended arm's reach
-    constexpr double near = kCorner, far = kCellSize - kCorner, middle = kCellSize / 2.0;
-    constexpr std::array<std::pair<double, double>, 5> kPlaces = {
-        {{middle, middle}, {near, near}, {far, near}, {near, far}, {far, far}}};
+      return std::nullopt;  // outside the extended arm's reach
+    const GridCell cell{.row = row, .column = column};
     std::vector<SectionState> start(static_cast<std::size_t>(problem_.robot.section_count()));
-    for (const auto& [in_rho, in_z] : kPlaces) {
+    for (const Eigen::Vector3d& place : kGrid.places(cell)) {
       TipTarget target;
-      target.X_BG.translation() = Eigen::Vector3d(rho + in_rho, 0.0, z + in_z);
+      target.X_BG.translation() = place;
       straight_start(problem_.robot, target, {}, start);
       const IkResult solution = solver.solve(target, start);
-      const auto cell =
-          cell_of(tip_pose(problem_.robot, solution.states, solution.base).translation());
-      if (cell == std::pair(column, row) && problem_.robot.within_limits(solution.states))
-        return true;
+      const Eigen::Vector3d tip =
+          tip_pose(problem_.robot, solution.states, solution.base).translation();
+      if (kGrid.cell_of(tip) == cell && problem_.robot.within_limits(solution.states))
+        return std::max(kLeastTime, timed([&] { (void)solver.solve(target, start); }));
     }
-    return false;
+    return std::nullopt;
   }
 
   const TipProblem& problem_;
@@ -501,6 +552,8 @@ std::unique_ptr<Cell> make_cell(const Row& row, const Method& method, std::int64
     return make_mobile_cell(*mobile, method, row.seed, samples);
   if (const auto* clutter = std::get_if<ClutterRow>(&row.problem))
     return std::make_unique<ClutterCell>(*clutter, method, samples);
+  if (const auto* wrap = std::get_if<WrapRow>(&row.problem))
+    return std::make_unique<WrapCell>(*wrap, samples);
   return std::make_unique<CoverageCell>(std::get<CoverageProblem>(row.problem).problem, method,
                                         samples, shared);
 }

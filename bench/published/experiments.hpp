@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,9 +11,10 @@
 #include "tendril/avoidance/clutter.hpp"
 #include "tendril/ik/ik_result.hpp"
 #include "tendril/kinematics/random_states.hpp"
+#include "tendril/plan_file/plan_file.hpp"
 
 // The published experiments as data: robots, targets, methods, tolerances and printed results.
-// Sources: [FABRIKx] sec. 3.1, tables 3.1-3.11; [FABRIKc] sec. 4 ("article"). Read this header
+// Sources: [FABRIKx] sec. 3.1, tables 3.1-3.12; [FABRIKc] sec. 4 ("article"). Read this header
 // first.
 namespace tendril::tables {
 
@@ -21,7 +23,8 @@ struct Published {
   std::optional<double> success = {};  ///< %
   std::optional<double> mean_time_us = {}, median_time_us = {};
   std::optional<double> mean_iterations = {}, median_iterations = {};
-  std::string label = {};  ///< the method's name in the source
+  std::optional<double> solutions = {};  ///< of a plan
+  std::string label = {};                ///< the method's name in the source
 };
 
 /// Iteration limit of rows whose source has only a time limit, which was chosen for another machine
@@ -36,8 +39,8 @@ struct Method {
   std::vector<Published> published = {};  ///< one for each variant of the source
 };
 
-/// Targets are tip poses of random admissible poses (random_states) of `target_robot`, which is
-/// `robot` except for its limits; all starts are straight.
+/// Targets are tip poses of random admissible poses (random_base, random_states) of `target_robot`,
+/// which is `robot` except for its limits; all starts are straight.
 struct TipProblem {
   ContinuumRobot robot;
   ContinuumRobot target_robot;
@@ -79,11 +82,17 @@ struct MobileRow {
   Tolerances tolerances;
 };
 
+/// A plan with contact, of scenes/plans. Method: `contact`, the ContactPlanner; its iterations are
+/// the arcs tried. A success finds a path, and all paths end at the target.
+struct WrapRow {
+  std::shared_ptr<const PlanFile> plan;
+};
+
 struct Row {
   std::string group;        ///< robot, or another description of the row
   std::string column = {};  ///< second label of rows that form a matrix; empty: none
   std::uint64_t seed = 0;
-  std::variant<TipProblem, SectionProblem, CoverageProblem, ClutterRow, MobileRow> problem;
+  std::variant<TipProblem, SectionProblem, CoverageProblem, ClutterRow, MobileRow, WrapRow> problem;
   std::vector<Method> methods;
   [[nodiscard]] std::string name() const { return column.empty() ? group : group + " " + column; }
 };
@@ -101,14 +110,22 @@ struct Table {
   std::vector<Row> rows = {};
   std::vector<Published> pooled_published = {};  ///< label is the name of our method
   std::vector<std::string> statements = {};      ///< further numbers of the source
+  bool compares = false;  ///< solvers of a user's robot: the report says which to take
 };
 
-/// Every table, in the order of the source: 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article; then
+/// Every table, in the order of the source: 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, 3.12, article; then
 /// clutter and mobile.
 [[nodiscard]] std::vector<std::string> table_names();
 
 /// Throws ModelError for an unknown name; the message lists the known ones.
 [[nodiscard]] Table make_table(const std::string& name);
+
+/// Table `robot` of every solver that `make_solver` knows, each on its own budget, on a user's
+/// robot: positions, then positions and directions, within the robot's own limits, its feed
+/// included. [FABRIKx] sec. 3.1.5 advises to choose the method by such a test.
+/// @param title  of the table, e.g. the name of the robot's file
+[[nodiscard]] Table compare_solvers(const std::string& title, const ContinuumRobot& robot,
+                                    const Tolerances& tolerances);
 
 /// A section of table 3.1 with parameters drawn from `random`.
 [[nodiscard]] SectionParameters random_section(const SectionProblem& problem, SplitMix64& random);

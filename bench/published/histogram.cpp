@@ -38,8 +38,7 @@ void LogHistogram::merge(const LogHistogram& other) {
 
 double LogHistogram::quantile(double fraction) const {
   if (total_ == 0) return kNan;
-  const auto bin = static_cast<double>(quantile_bin(counts_, total_, fraction));
-  return kLowest * std::pow(kRatio, bin + 0.5);
+  return middle_of(static_cast<int>(quantile_bin(counts_, total_, fraction)));
 }
 
 void CountHistogram::add(int value, std::int64_t count) {
@@ -65,6 +64,19 @@ double CountHistogram::mean() const {
 double CountHistogram::quantile(double fraction) const {
   const std::int64_t total = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
   return total == 0 ? kNan : static_cast<double>(quantile_bin(counts_, total, fraction));
+}
+
+void RangeByCount::add(int count, const Ends& values) {
+  const auto at = static_cast<std::size_t>(std::max(0, count));
+  if (at >= ends_.size()) ends_.resize(at + 1);
+  ends_[at].least = std::min(ends_[at].least, values.least);
+  ends_[at].most = std::max(ends_[at].most, values.most);
+}
+
+void RangeByCount::merge(const RangeByCount& other) {
+  for (std::size_t count = 0; count < other.ends_.size(); ++count) {
+    if (!other.ends_[count].empty()) add(static_cast<int>(count), other.ends_[count]);
+  }
 }
 
 }  // namespace tendril::tables

@@ -27,6 +27,11 @@ class LogHistogram {
   /// values.
   [[nodiscard]] double quantile(double fraction) const;
 
+  /// The value in the middle of a bin, on its logarithmic scale.
+  [[nodiscard]] static double middle_of(int bin) noexcept {
+    return kLowest * std::pow(kRatio, bin + 0.5);
+  }
+
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
   [[nodiscard]] const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
 
@@ -52,6 +57,25 @@ class CountHistogram {
 
  private:
   std::vector<std::int64_t> counts_;
+};
+
+/// Least and largest value for each integer >= 0.
+class RangeByCount {
+ public:
+  struct Ends {
+    double least = std::numeric_limits<double>::infinity(), most = 0.0;
+    [[nodiscard]] bool empty() const noexcept { return most < least; }
+  };
+
+  /// @param value  >= 0
+  void add(int count, double value) { add(count, Ends{value, value}); }
+  void add(int count, const Ends& values);
+  void merge(const RangeByCount& other);
+  /// By the integer; empty where there was no value.
+  [[nodiscard]] const std::vector<Ends>& ends() const noexcept { return ends_; }
+
+ private:
+  std::vector<Ends> ends_;
 };
 
 }  // namespace tendril::tables

@@ -22,6 +22,16 @@ Json bins(const std::vector<std::int64_t>& counts) {
   return list;
 }
 
+/// A list of [count, least, most].
+Json ranges(const RangeByCount& values) {
+  Json list = Json::array();
+  for (std::size_t count = 0; count < values.ends().size(); ++count) {
+    const RangeByCount::Ends& ends = values.ends()[count];
+    if (!ends.empty()) list.push_back({count, ends.least, ends.most});
+  }
+  return list;
+}
+
 template <class Add>
 void read_bins(const Json& list, Add&& add) {
   for (const Json& pair : list) add(pair.at(0).get<int>(), pair.at(1).get<std::int64_t>());
@@ -48,6 +58,7 @@ void Measurement::add(const Outcome& outcome) {
     time_sum += outcome.time_for_mean;
     times.add(outcome.time);
     iterations.add(outcome.iterations);
+    times_by_iterations.add(outcome.iterations, outcome.time);
   } else {
     position_errors.add(outcome.position_error);
     angle_errors.add(outcome.angle_error);
@@ -61,8 +72,10 @@ void Measurement::merge(const Measurement& other) {
   time_sum += other.time_sum;
   times.merge(other.times);
   iterations.merge(other.iterations);
+  times_by_iterations.merge(other.times_by_iterations);
   position_errors.merge(other.position_errors);
   angle_errors.merge(other.angle_errors);
+  if (other.solutions) solutions = other.solutions;
 }
 
 double Measurement::success() const {
@@ -81,14 +94,17 @@ Interval success_interval(const Measurement& measurement) {
 }
 
 Json to_json(const Measurement& measurement) {
-  return {{"samples", measurement.samples},
-          {"successes", measurement.successes},
-          {"false_claims", measurement.false_claims},
-          {"time_sum", measurement.time_sum},
-          {"times", bins(measurement.times.counts())},
-          {"iterations", bins(measurement.iterations.counts())},
-          {"position_errors", bins(measurement.position_errors.counts())},
-          {"angle_errors", bins(measurement.angle_errors.counts())}};
+  Json json = {{"samples", measurement.samples},
+               {"successes", measurement.successes},
+               {"false_claims", measurement.false_claims},
+               {"time_sum", measurement.time_sum},
+               {"times", bins(measurement.times.counts())},
+               {"iterations", bins(measurement.iterations.counts())},
+               {"times_by_iterations", ranges(measurement.times_by_iterations)},
+               {"position_errors", bins(measurement.position_errors.counts())},
+               {"angle_errors", bins(measurement.angle_errors.counts())}};
+  if (measurement.solutions) json["solutions"] = *measurement.solutions;
+  return json;
 }
 
 Measurement measurement_from_json(const Json& json) {
@@ -100,8 +116,12 @@ Measurement measurement_from_json(const Json& json) {
   measurement.times = log_histogram(json.at("times"));
   read_bins(json.at("iterations"),
             [&](int value, std::int64_t count) { measurement.iterations.add(value, count); });
+  for (const Json& entry : json.at("times_by_iterations"))
+    measurement.times_by_iterations.add(entry.at(0).get<int>(),
+                                        {entry.at(1).get<double>(), entry.at(2).get<double>()});
   measurement.position_errors = log_histogram(json.at("position_errors"));
   measurement.angle_errors = log_histogram(json.at("angle_errors"));
+  if (json.contains("solutions")) measurement.solutions = json["solutions"].get<int>();
   return measurement;
 }
 
@@ -111,7 +131,8 @@ void verify(const ContinuumRobot& robot, SectionStates states, const BaseState& 
   outcome.position_error = position_error(X_BE, target);
   outcome.angle_error = angle_error(X_BE, target);
   outcome.verified = within(tolerances, outcome.position_error, outcome.angle_error) &&
-                     robot.within_limits(states);
+                     robot.within_limits(states) && base.feed >= 0.0 &&
+                     base.feed <= robot.base().feed_limit;
 }
 
 }  // namespace tendril::tables

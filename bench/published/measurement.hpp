@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "bench/published/histogram.hpp"
@@ -40,8 +41,10 @@ struct Measurement {
   double time_sum = 0.0;          ///< [s]
   LogHistogram times;             ///< [s]
   CountHistogram iterations;
-  LogHistogram position_errors;  ///< [m]
-  LogHistogram angle_errors;     ///< [rad]
+  RangeByCount times_by_iterations;  ///< [s]
+  LogHistogram position_errors;      ///< [m]
+  LogHistogram angle_errors;         ///< [rad]
+  std::optional<int> solutions;      ///< paths that a planner finds in each solve
 
   void add(const Outcome& outcome);
   void merge(const Measurement& other);

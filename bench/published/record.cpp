@@ -22,7 +22,8 @@ Json to_json(const Record& record) {
     json["coverage"] = {{"stride", coverage->stride},
                         {"columns", coverage->columns},
                         {"rows", coverage->rows},
-                        {"map", coverage->map}};
+                        {"map", coverage->map},
+                        {"times", coverage->times}};
   } else {
     json["measurement"] = to_json(std::get<Measurement>(record.result));
   }
@@ -46,6 +47,7 @@ Record record_from_json(const Json& json) {
     from.at("columns").get_to(coverage.columns);
     from.at("rows").get_to(coverage.rows);
     from.at("map").get_to(coverage.map);
+    from.at("times").get_to(coverage.times);
     record.result = std::move(coverage);
   } else {
     record.result = measurement_from_json(json.at("measurement"));

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "bench/published/measurement.hpp"
 
@@ -27,6 +28,7 @@ struct Coverage {
   int stride = 1;  ///< of the evaluated cells, in both directions
   int columns = 0, rows = 0;
   std::string map;
+  std::vector<double> times = {};  ///< of the solves that reached the cells [s]; 0: none did
   [[nodiscard]] std::int64_t count(char digit) const noexcept;
   [[nodiscard]] std::int64_t both() const noexcept { return count('1'); }
   [[nodiscard]] std::int64_t inverse_only() const noexcept { return count('2'); }

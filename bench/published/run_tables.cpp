@@ -132,6 +132,7 @@ class Crew {
 };
 
 std::vector<Table> chosen_tables(const RunOptions& options) {
+  if (options.own) return {*options.own};
   std::vector<Table> tables;
   for (const std::string& name : options.tables.empty() ? table_names() : options.tables) {
     const bool again = std::any_of(tables.begin(), tables.end(),

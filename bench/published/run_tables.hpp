@@ -15,6 +15,7 @@ namespace tendril::tables {
 
 struct RunOptions {
   std::vector<std::string> tables = {};      ///< names; empty: all
+  std::optional<Table> own = {};             ///< run instead of the published tables
   std::vector<std::string> methods = {};     ///< only these; empty: all
   std::optional<std::int64_t> samples = {};  ///< per row, >= 1; none: those of each table
   bool full = false;                         ///< without `samples`: the published sample sizes

@@ -163,6 +163,36 @@ struct Grid {
   std::size_t labels = 2;
 };
 
+/// Removes columns of published numbers where the source has none.
+void drop_unpublished(Grid& grid) {
+  for (std::size_t j = grid.head.size(); j-- > grid.labels;) {
+    const bool empty = std::all_of(grid.body.begin(), grid.body.end(),
+                                   [&](const Strings& row) { return row[j] == kNone; });
+    if (grid.head[j] != "published" || !empty) continue;
+    const auto at = static_cast<std::ptrdiff_t>(j);
+    grid.head.erase(grid.head.begin() + at);
+    for (Strings& row : grid.body) row.erase(row.begin() + at);
+  }
+}
+
+/// Adds the number of solutions and the published one behind the labels.
+void add_solutions(std::span<const Line> lines, Grid& grid) {
+  const auto has_solutions = [](const Line& line) {
+    return line.measurement.solutions.has_value();
+  };
+  if (std::none_of(lines.begin(), lines.end(), has_solutions)) return;
+  const auto at = static_cast<std::ptrdiff_t>(grid.labels);
+  const Strings names = {"solutions", "published"};
+  grid.head.insert(grid.head.begin() + at, names.begin(), names.end());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto& found = lines[i].measurement.solutions;
+    const std::vector<Published>& published = lines[i].published;
+    const Strings cells = {found ? std::to_string(*found) : kNone,
+                           published.empty() ? kNone : optional_number(published[0].solutions)};
+    grid.body[i].insert(grid.body[i].begin() + at, cells.begin(), cells.end());
+  }
+}
+
 Grid measurement_grid(std::span<const Line> lines) {
   Grid grid{.head = {"row", "method", "success %", "95 %", "published", "mean us", "median", "p99",
                      "p99.9", "published", "mean units", "median", "p99.9", "iterations",
@@ -190,6 +220,8 @@ Grid measurement_grid(std::span<const Line> lines) {
          error(m.angle_errors.quantile(0.5)), std::to_string(m.false_claims)});
     grid.body.push_back(std::move(cells));
   }
+  add_solutions(lines, grid);
+  drop_unpublished(grid);
   return grid;
 }
 
@@ -312,8 +344,59 @@ Strings times_of_forward_kinematics(const TableResult& result) {
   return sentences;
 }
 
+/// Time below which 99 % of a record's successes are [us].
+double slow_us(const Record& record) {
+  return kMicroseconds * std::get<Measurement>(record.result).times.quantile(0.99);
+}
+
+/// Records of a row whose success differs from the best one's by no more than the sampling error.
+std::vector<const Record*> as_good_as_the_best(const TableResult& result, const Row& row) {
+  std::vector<const Record*> records;
+  double most = 0.0, floor = 1.0;  // success, and the lower end of its interval
+  for (const Record& record : result.records) {
+    if (record.key.row != row.name() || !record.refusal.empty()) continue;
+    records.push_back(&record);
+    const auto& measurement = std::get<Measurement>(record.result);
+    if (measurement.success() <= most) continue;
+    most = measurement.success();
+    floor = success_interval(measurement).low;
+  }
+  std::erase_if(records, [&](const Record* record) {
+    const auto& measurement = std::get<Measurement>(record->result);
+    return measurement.successes == 0 || success_interval(measurement).high < floor;
+  });
+  return records;
+}
+
+/// Which method to take on a row: of the most successful ones that with the shortest 99th
+/// percentile of the time; of equally fast ones, within a fifth, the first, since recommended ones
+/// are first.
+std::string recommendation(const TableResult& result, const Row& row) {
+  constexpr double kAlike = 1.2;
+  std::vector<const Record*> records = as_good_as_the_best(result, row);
+  if (records.empty()) return fmt::format("{}: no method meets a target", row.name());
+  const auto faster = [](const Record* a, const Record* b) { return slow_us(*a) < slow_us(*b); };
+  const double least = slow_us(**std::min_element(records.begin(), records.end(), faster));
+  const auto taken = std::find_if(records.begin(), records.end(), [&](const Record* record) {
+    return slow_us(*record) <= kAlike * least;
+  });
+  const Record& best = **taken;
+  records.erase(taken);
+  std::stable_sort(records.begin(), records.end(), faster);
+  std::string text = fmt::format(
+      "{}: take {}: {} %, 99 % of its successes within {} us", row.name(), best.key.method,
+      percent(std::get<Measurement>(best.result).success()), number(slow_us(best)));
+  for (std::size_t k = 0; k < records.size(); ++k)
+    text += fmt::format("{} {} ({} us)", k == 0 ? "; as many succeed with" : ",",
+                        records[k]->key.method, number(slow_us(*records[k])));
+  return text;
+}
+
 Strings sentences_of(const TableResult& result) {
   Strings sentences = times_of_forward_kinematics(result);
+  if (result.table.compares) {
+    for (const Row& row : result.table.rows) sentences.push_back(recommendation(result, row));
+  }
   if (result.table.pooling != Pooling::None) {
     for (std::string& sentence : worst_cells(result)) sentences.push_back(std::move(sentence));
     if (auto advantage = largest_advantage(result, "fabrikx", "jacobian"))
@@ -333,11 +416,14 @@ Strings sentences_of(const TableResult& result) {
 
 std::string budgets(const TableResult& result) {
   Strings texts;
+  bool some_are_set = false;
   for (const std::string& name : methods_of(result)) {
     const Method& method = method_of(result.table.rows.front(), name);
     texts.push_back(method.max_iterations == 0 ? name + " its own"
                                                : fmt::format("{} {}", name, method.max_iterations));
+    some_are_set = some_are_set || method.max_iterations != 0;
   }
+  if (!some_are_set) return "each its own";
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -424,7 +510,8 @@ Json published_json(const std::vector<Published>& published) {
                     {"mean_time_us", optional_json(one.mean_time_us)},
                     {"median_time_us", optional_json(one.median_time_us)},
                     {"mean_iterations", optional_json(one.mean_iterations)},
-                    {"median_iterations", optional_json(one.median_iterations)}});
+                    {"median_iterations", optional_json(one.median_iterations)},
+                    {"solutions", optional_json(one.solutions)}});
   }
   return list;
 }
@@ -445,12 +532,16 @@ Json line_json(const Line& line) {
     json["columns"] = line.coverage->columns;
     json["rows"] = line.coverage->rows;
     json["map"] = line.coverage->map;
+    json["times_us"] = Json::array();
+    for (const double time : line.coverage->times)
+      json["times_us"].push_back(time > 0.0 ? Json(kMicroseconds * time) : Json(nullptr));
   } else {
     const Measurement& m = line.measurement;
     const Interval ends = success_interval(m);
     const auto quantile_us = [&](double part) {
       return finite(kMicroseconds * m.times.quantile(part));
     };
+    if (m.solutions) json["solutions"] = *m.solutions;
     json["samples"] = m.samples;
     json["successes"] = m.successes;
     json["false_claims"] = m.false_claims;
@@ -467,6 +558,25 @@ Json line_json(const Line& line) {
     json["failed_angle_error_rad"] = finite(m.angle_errors.quantile(0.5));
   }
   return json;
+}
+
+/// What figures show of one record: times in ascending bins [us, count], numbers of iterations with
+/// counts, and least and largest time of each number of iterations [us].
+Json distributions_json(const Measurement& m) {
+  Json times = Json::array(), iterations = Json::array(), ranges = Json::array();
+  const std::vector<std::int64_t>& bins = m.times.counts();
+  for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+    if (bins[bin] != 0)
+      times.push_back({kMicroseconds * LogHistogram::middle_of(static_cast<int>(bin)), bins[bin]});
+  }
+  const std::vector<std::int64_t>& counts = m.iterations.counts();
+  for (std::size_t count = 0; count < counts.size(); ++count) {
+    if (counts[count] == 0) continue;
+    const RangeByCount::Ends& ends = m.times_by_iterations.ends()[count];
+    iterations.push_back({count, counts[count]});
+    ranges.push_back({count, kMicroseconds * ends.least, kMicroseconds * ends.most});
+  }
+  return {{"times_us", times}, {"iterations", iterations}, {"times_by_iterations_us", ranges}};
 }
 
 Json lines_json(std::span<const Line> lines) {
@@ -496,8 +606,9 @@ std::string tables_text(const RunResult& run) {
 }
 
 std::string tables_markdown(const RunResult& run, const Circumstances& circumstances) {
+  const bool compares = !run.tables.empty() && run.tables.front().table.compares;
   std::string text = fmt::format(
-      "# Results of the published experiments\n\n"
+      "# {}\n\n"
       "Written by `{}`, {}, tendril {}.\n\n"
       "Machine: {}, {} cores. Compiler: {}. {}\n\n"
       "Targets are tip poses of random admissible poses, the same for every method; every solve "
@@ -509,6 +620,7 @@ std::string tables_markdown(const RunResult& run, const Circumstances& circumsta
       "*failed* are the median errors of failures. *published* follows the column to which it "
       "belongs: success in %, mean / median time in us (measured by the source in MATLAB on an "
       "i7-4790K, with time limits), mean / median iterations.\n",
+      compares ? "Solvers compared on a robot" : "Results of the published experiments",
       circumstances.command, circumstances.date, circumstances.program, circumstances.processor,
       circumstances.cores, circumstances.compiler, reading(run));
   for (const TableResult& result : run.tables) {
@@ -544,7 +656,11 @@ std::string tables_json(const RunResult& run, const Circumstances& circumstances
                   {"statements", result.table.statements},
                   {"rows", Json::array()}};
     const std::vector<Line> lines = record_lines(result);
-    for (std::size_t i = 0; i < lines.size(); ++i) table["rows"].push_back(line_json(lines[i]));
+    for (const Line& line : lines) {
+      table["rows"].push_back(line_json(line));
+      if (result.table.pooling == Pooling::None && line.measurement.successes > 0)
+        table["rows"].back()["distributions"] = distributions_json(line.measurement);
+    }
     auto entry = table["rows"].begin();
     for (const Row& row : result.table.rows) {
       for (std::size_t k = 0; k < row.methods.size(); ++k, ++entry) {

@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   for_each_robot([&]<class Robot>(std::type_identity<Robot>) { Robot::bind(module); });
   bind_load_robot(module);
   bind_solver(module);
+  bind_workspace(module);
   bind_plan(module);
   bind_drives(module);
 }

@@ -20,4 +20,11 @@ void random_states(const ContinuumRobot& robot, SplitMix64& random,
   }
 }
 
+BaseState random_base(const ContinuumRobot& robot, SplitMix64& random) noexcept {
+  BaseState base;
+  if (robot.base().feed_limit > 0.0) base.feed = random.uniform(0.0, robot.base().feed_limit);
+  if (robot.base().spin) base.spin = random.uniform(-std::numbers::pi, std::numbers::pi);
+  return base;
+}
+
 }  // namespace tendril

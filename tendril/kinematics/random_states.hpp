@@ -35,4 +35,8 @@ class SplitMix64 {
 void random_states(const ContinuumRobot& robot, SplitMix64& random,
                    std::span<SectionState> states) noexcept;
 
+/// A random admissible base: feed uniform in [0, feed_limit], spin uniform in [-pi, pi) if the base
+/// can turn; drawn in this order. Draws nothing of a base that cannot move.
+[[nodiscard]] BaseState random_base(const ContinuumRobot& robot, SplitMix64& random) noexcept;
+
 }  // namespace tendril

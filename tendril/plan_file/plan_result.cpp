@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numbers>
 
@@ -31,9 +32,7 @@ ContactPath path_of(const Solution& solution) {
   return path;
 }
 
-}  // namespace
-
-PlanResult solve_plan(const PlanFile& plan) {
+PlanResult find_paths(const PlanFile& plan) {
   PlanResult found;
   if (plan.grasp) {
     GraspPlanner planner(plan.options);
@@ -56,6 +55,15 @@ PlanResult solve_plan(const PlanFile& plan) {
   return found;
 }
 
+}  // namespace
+
+PlanResult solve_plan(const PlanFile& plan) {
+  const auto begin = std::chrono::steady_clock::now();
+  PlanResult found = find_paths(plan);
+  found.time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return found;
+}
+
 std::string step_name(int contact, int side) {
   const char* const sign = side > 0 ? " (+)" : side < 0 ? " (-)" : "";
   if (contact == kTargetContact) return "target";
@@ -65,9 +73,10 @@ std::string step_name(int contact, int side) {
 }
 
 std::string plan_text(const PlanFile& plan, const PlanResult& result) {
-  std::string text = fmt::format(
-      "{}: {}: {} solution{}; {} arcs tried, {} chains\n", plan.name, to_string(result.status),
-      result.paths.size(), result.paths.size() == 1 ? "" : "s", result.arcs_tried, result.chains);
+  std::string text = fmt::format("{}: {}: {} solution{}; {} arcs tried, {} chains, {:.2f} ms\n",
+                                 plan.name, to_string(result.status), result.paths.size(),
+                                 result.paths.size() == 1 ? "" : "s", result.arcs_tried,
+                                 result.chains, 1e3 * result.time);
   for (std::size_t i = 0; i < result.paths.size(); ++i) {
     const ContactPath& path = result.paths[i];
     text += fmt::format("solution {}: length {:.4f} m, largest curvature {:.4f} 1/m, clearance ",

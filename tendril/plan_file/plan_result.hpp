@@ -36,6 +36,7 @@ struct PlanResult {
   std::optional<double> largest_wrap_angle;  ///< grasp: if smaller than requested [rad]
   long arcs_tried = 0;
   long chains = 0;
+  double time = 0.0;  ///< computing time [s]
 };
 
 [[nodiscard]] PlanResult solve_plan(const PlanFile& plan);

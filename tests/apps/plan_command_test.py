@@ -230,6 +230,10 @@ class PlanCommand(PlanTest):
         file = str(REPOSITORY / "scenes/plans/case_1.toml")
         self.assertEqual(self.output(file, "--json"), self.output(file, "--json"))
 
+    def test_the_text_has_the_time(self):
+        first = self.output(str(REPOSITORY / "scenes/plans/case_1.toml")).splitlines()[0]
+        self.assertRegex(first, r"^case 1: solved: 2 solutions; 99 arcs tried, 6 chains, \d+\.\d\d ms$")
+
     def test_every_refused_arc_has_its_reason(self):
         solution = json.loads(self.output(str(REPOSITORY / "scenes/plans/case_2.toml"), "--json"))
         counts = dict.fromkeys(solution["refused"], 0)

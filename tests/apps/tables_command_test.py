@@ -40,7 +40,7 @@ class TablesCommand(unittest.TestCase):
     def test_wrong_input_is_one_line_that_says_what_is_allowed(self):
         message = self.refused("3.2")
         self.assertIn("3.2", message)
-        self.assertIn("3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article, clutter, mobile", message)
+        self.assertIn("3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, 3.12, article, clutter, mobile", message)
         self.assertIn("fabrikx", self.refused("3.6", "--method", "newton"))
         self.assertIn("samples", self.refused("--samples", "0"))
         self.refused("--samples", "many")
@@ -71,12 +71,55 @@ class TablesCommand(unittest.TestCase):
         self.assertIn("## Table 3.6", page)
         self.assertTrue((self.folder / "here/results.jsonl").exists())
 
+    def test_solvers_are_compared_on_a_robot(self):
+        robot = self.folder / "arm.toml"
+        section = "[[section]]\nconstant_length = 0.1\nbend_limit = 2.0\n"
+        robot.write_text(f'kind = "continuum"\n[base]\nfeed = 0.1\n{section}{section}')
+        arguments = ("--robot", "arm.toml", "--samples", "20")
+        data = json.loads(self.run_program(*arguments, "--json").stdout)
+        rows = data["tables"][0]["rows"]
+        self.assertEqual({row["row"] for row in rows}, {"position", "position and direction"})
+        self.assertEqual(len(rows), 2 * len({row["method"] for row in rows}))
+        (auto,) = (row for row in rows if (row["row"], row["method"]) == ("position", "auto"))
+        self.assertEqual((auto["success_percent"], auto["samples"]), (100, 20))
+        self.assertEqual({row["false_claims"] for row in rows}, {0})
+        again = self.run_program(*arguments)
+        self.assertIn(f"0 results computed, {len(rows)} taken", again.stderr)
+        self.assertRegex(again.stdout, r"- position: take \S+: 100 %, 99 % of its successes within")
+        self.assertNotIn("published", again.stdout)
+        robot.write_text(robot.read_text().replace("feed = 0.1", "feed = 0.2"))  # another robot
+        self.assertIn("0 taken", self.run_program(*arguments).stderr)
+        page = self.run_program(*arguments, "--markdown").stdout
+        self.assertTrue(page.startswith("# Solvers compared on a robot\n"))
+        self.assertIn("must be > 0", self.refused("--robot", "arm.toml", "--position-tolerance", "0"))
+        self.assertIn("--robot", self.refused("--position-tolerance", "1"))
+        self.assertIn("--robot", self.refused("3.6", "--robot", "arm.toml"))
+        self.assertIn("must be a continuum robot", self.refused("--robot", str(ROOT / "models/youbot.toml")))
+
+    def test_plans_have_the_published_number_of_solutions(self):
+        data = json.loads(self.run_program("3.12", "--samples", "2", "--json").stdout)
+        rows = data["tables"][0]["rows"]
+        self.assertEqual([row["solutions"] for row in rows], [2, 2, 1])
+        self.assertEqual([row["published"][0]["solutions"] for row in rows], [2, 2, 1])
+        self.assertEqual([row["published"][0]["mean_time_us"] for row in rows], [70000, 60000, 40000])
+        for number, row in enumerate(rows, 1):  # the same as tendril plan
+            file = ROOT / f"scenes/plans/case_{number}.toml"
+            plan = subprocess.run([PROGRAM, "plan", str(file), "--json"], capture_output=True, text=True, timeout=60)
+            self.assertEqual(len(json.loads(plan.stdout)["solutions"]), row["solutions"])
+        text = self.run_program("3.12", "--samples", "2").stdout
+        self.assertRegex(text, r"case 3 +contact +1 +1 +100 ")
+
     def test_plots_are_drawn_where_the_tree_has_matplotlib(self):
-        done = self.run_program("3.5", "3.6", "article", "--samples", "1", "--method", "auto", "--plot")
+        done = self.run_program("3.5", "3.6", "article", "--samples", "100", "--method", "auto", "--plot")
         self.assertEqual(done.returncode, 0, done.stderr)
         drawn = {path.name for path in (self.folder / "out/tables").glob("*.png")}
         if (ROOT / ".venv/bin/python").exists():
-            self.assertEqual(drawn, {"coverage_3.5.png", "success_3.6.png", "matrix_article.png"}, done.stderr)
+            self.assertEqual(
+                drawn,
+                {"coverage_3.5.png", "time_3.5.png", "matrix_article.png", "curves_article.png"}
+                | {f"{kind}_3.6.png" for kind in ("success", "histograms", "spread")},
+                done.stderr,
+            )
         else:
             self.assertEqual(drawn, set())
             self.assertIn("no plots", done.stderr)

@@ -43,8 +43,10 @@ Json timeless(const Record& record) {
   json.erase("unit_us");
   if (json.contains("measurement")) {
     json["measurement"].erase("times");
+    json["measurement"].erase("times_by_iterations");
     json["measurement"].erase("time_sum");
   }
+  if (json.contains("coverage")) json["coverage"].erase("times");
   return json;
 }
 
@@ -91,6 +93,7 @@ TEST_CASE("tables: the default solver is in every row", "[tables]") {
     for (const Row& row : make_table(name).rows) {
       CAPTURE(name, row.name());
       if (std::holds_alternative<MobileRow>(row.problem)) continue;  // a robot of joints
+      if (std::holds_alternative<WrapRow>(row.problem)) continue;    // a plan
       CHECK(row.methods.back().name == solver_infos().front().name);
       CHECK(row.methods.back().max_iterations == 0);
     }
@@ -186,7 +189,7 @@ TEST_CASE("tables: wrong names and numbers are refused with what is allowed", "[
   CHECK_THROWS_WITH(
       run_tables({.tables = {"3.2"}}),
       "tables: 3.2: unknown table: must be one of 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, "
-      "article, clutter, mobile");
+      "3.12, article, clutter, mobile");
   CHECK_THROWS_WITH(run_tables({.tables = {"3.6"}, .methods = {"newton"}}),
                     Contains("newton") && Contains("must be one of") && Contains("fabrikx"));
   CHECK_THROWS_WITH(run_tables({.samples = 0}), Contains("samples = 0, must be in [1, "));
@@ -305,6 +308,73 @@ TEST_CASE("tables: table 3.9 has every order of types at every limit once", "[ta
   CHECK(groups.size() == 27);
 }
 
+TEST_CASE("tables: solvers are compared within the limits of a user's robot", "[tables]") {
+  const ContinuumRobot robot({{.length = 0.05, .bend_angle_limit = 1.0},
+                              {.variable_length = 0.1, .bend_angle_limit = 2.0}},
+                             {.feed_limit = 0.5, .spin = true});
+  const Table table = compare_solvers("an arm", robot, {.position = 1e-5, .angle = 1e-3});
+  REQUIRE(table.rows.size() == 2);
+  for (const Row& row : table.rows) {
+    const auto& problem = std::get<TipProblem>(row.problem);
+    CHECK(row.methods.size() == solver_infos().size());
+    std::vector<TipTarget> targets(kBlock);
+    draw_targets(problem, row.seed, 0, targets);
+    int fed = 0;
+    for (const TipTarget& target : targets) {
+      const Eigen::Vector3d p = target.position();
+      // the nearest point of the feed is within the arm's length
+      CHECK((p - Eigen::Vector3d(0, 0, std::clamp(p.z(), 0.0, 0.5))).norm() <= 0.15);
+      if (p.z() > 0.15) ++fed;
+    }
+    CHECK(fed > 50);
+  }
+  RunOptions options;
+  options.own = table;
+  options.samples = 200;
+  options.threads = 2;
+  const RunResult run = run_tables(options);
+  REQUIRE(run.tables.size() == 1);
+  for (const Record& record : run.tables[0].records) {
+    CAPTURE(record.key.row, record.key.method);
+    const auto& measurement = std::get<Measurement>(record.result);
+    CHECK(measurement.false_claims == 0);
+    if (record.key.method == "auto") CHECK(measurement.success() > 0.98);
+    if (record.key.method == "chord") CHECK(measurement.success() < 0.2);  // it knows no feed
+  }
+  const std::string text = tables_text(run);
+  CHECK_THAT(text, Contains("position: take ") && Contains("position and direction: take ") &&
+                       !Contains("published") && Contains("Iteration limits: each its own."));
+  CHECK_THROWS_WITH(compare_solvers("an arm", robot, {.position = 1e-5, .angle = -1.0}),
+                    Contains("angle_tolerance = -1 rad, must be > 0"));
+}
+
+TEST_CASE("tables: of solvers that succeed alike the fast one is recommended", "[tables]") {
+  TableResult result;
+  result.table = compare_solvers("an arm", ContinuumRobot({{.length = 0.1}}), {});
+  result.table.rows.pop_back();
+  result.table.rows[0].methods.resize(4);
+  const auto add = [&](std::size_t k, int successes, double time) {
+    Record record;
+    record.key.row = result.table.rows[0].name();
+    record.key.method = result.table.rows[0].methods[k].name;
+    Measurement measurement;
+    for (int i = 0; i < 1000; ++i)
+      measurement.add({.claimed = i < successes, .verified = true, .time = time});
+    record.result = measurement;
+    result.records.push_back(record);
+  };
+  add(0, 1000, 21e-6);  // auto: not more than a fifth slower than the fastest, and recommended
+  add(1, 999, 100e-6);  // levenberg
+  add(2, 998, 20e-6);   // fabrikx: as good within the sampling error
+  add(3, 900, 1e-6);    // fails too often
+  RunResult run;
+  run.tables = {result};
+  CHECK_THAT(tables_text(run),
+             Contains("position: take auto: 100 %, 99 % of its successes within 21") &&
+                 Contains("; as many succeed with fabrikx (") && Contains("levenberg (") &&
+                 !Contains("fabrikx-iterative ("));
+}
+
 // ---- measuring
 // -------------------------------------------------------------------------------------
 
@@ -355,6 +425,19 @@ TEST_CASE("tables: quantiles of a histogram are those of the values, to its bins
   CHECK(counts.quantile(0.5) == 5.0);
 }
 
+TEST_CASE("tables: the range of each number of iterations is that of its values", "[tables]") {
+  RangeByCount ranges, others;
+  ranges.add(3, 2e-6);
+  ranges.add(3, 5e-6);
+  others.add(3, 1e-6);
+  others.add(1, 4e-6);
+  ranges.merge(others);
+  REQUIRE(ranges.ends().size() == 4);
+  CHECK((ranges.ends()[3].least == 1e-6 && ranges.ends()[3].most == 5e-6));
+  CHECK((ranges.ends()[1].least == 4e-6 && ranges.ends()[1].most == 4e-6));
+  CHECK((ranges.ends()[0].empty() && ranges.ends()[2].empty()));
+}
+
 TEST_CASE("tables: the sampling interval holds the rate and is sensible at its ends", "[tables]") {
   Measurement m;
   m.samples = 10000;
@@ -389,6 +472,13 @@ TEST_CASE("tables: page, text and JSON show measured along with published", "[ta
   CHECK_THAT(page, Contains("`tendril tables`") && Contains("a processor") && Contains("| 94.8 |"));
   const Json json = Json::parse(tables_json(run, circumstances));
   CHECK(json["tables"][0]["rows"][0]["published"][0]["success_percent"] == 94.8);
+  for (const Json& row : json["tables"][0]["rows"]) {  // one target: one number of iterations
+    if (row["successes"] == 0) continue;
+    const Json& drawn = row["distributions"];
+    CHECK(drawn["iterations"].size() == 1);
+    CHECK(drawn["iterations"][0][1] == 1);
+    CHECK(drawn["times_by_iterations_us"][0][1] == drawn["times_by_iterations_us"][0][2]);
+  }
   CHECK(json["tables"][1]["rows"].size() == 30);  // auto alone of the chosen methods
   CHECK(json["tables"][1]["pooled"].size() == 6);
 }
@@ -405,6 +495,9 @@ TEST_CASE("tables: a coverage row tells apart who reached a cell", "[tables]") {
   CHECK(coverage.stride == coverage_stride(kSamples));
   CHECK(coverage.both() + coverage.inverse_only() > 0);
   CHECK(coverage.count('0') > 0);
+  REQUIRE(coverage.times.size() == coverage.map.size());
+  for (std::size_t k = 0; k < coverage.map.size(); ++k)
+    CHECK((coverage.times[k] > 0.0) == (coverage.map[k] == '1' || coverage.map[k] == '2'));
   CHECK(coverage.monte_carlo_only() == 0);
   CHECK(to_json(record_from_json(to_json(record))) == to_json(record));
   CHECK(coverage_stride(1'000'000) == 1);

@@ -1,8 +1,12 @@
 """Draws the tables of DIR/tables.json as PNG files in DIR: `python -m tendril.report.tables DIR`.
 
-matrix_TABLE.png    success of every cell, an image for each method (tables 3.9, article)
-coverage_TABLE.png  the half-plane of each robot, its cells by who reached them (table 3.5)
-success_TABLE.png   measured and published success of each row (the other tables)
+matrix_TABLE.png      success of every cell, an image for each method (tables 3.9, article)
+curves_TABLE.png      success, mean time and iterations over the bend (article)
+coverage_TABLE.png    the half-plane of each robot, its cells by who reached them (table 3.5)
+time_TABLE.png        the time of a solve over these cells
+success_TABLE.png     measured and published success of each row (the other tables)
+histograms_TABLE.png  distributions of iterations and times of each row
+spread_TABLE.png      least and largest time of each number of iterations
 """
 
 import argparse
@@ -14,15 +18,12 @@ from tendril._errors import ModelError
 from tendril._reading import TEXT, Kind, ListOf, Table, read_json, require
 from tendril._terminal import visible_streams
 from tendril.report import STYLE
+from tendril.report.distributions import draw_curves, draw_kinds, draw_time_map, unique
 
 PUBLISHED = "#1f2933"
 DARK = 45  # white numbers below this success, %
 
 CELLS = ["#ffffff", "#0072b2", "#9ecae1", "#d55e00"]  # reached by none, both, inverse only, Monte-Carlo only
-
-
-def unique(values):
-    return list(dict.fromkeys(values))
 
 
 def save(figure, folder, name):
@@ -175,10 +176,13 @@ def draw(plt, tables, folder):
     for table in tables:
         if any("map" in row for row in table["rows"]):
             draw_coverage(plt, table, folder)
+            draw_time_map(plt, table, folder, save)
         elif any(row["column"] for row in table["rows"]):
             draw_matrix(plt, table, folder)
+            draw_curves(plt, table, folder, save)
         else:
             draw_success(plt, table, folder)
+            draw_kinds(plt, table, folder, save)
 
 
 def main(arguments=None):
