@@ -26,7 +26,8 @@ simulation::CsvLayout layout_of(const ContinuumDescription& description) {
   simulation::CsvLayout layout{.columns = state_columns(robot),
                                .ignored = {kResultColumns.begin(), kResultColumns.end()},
                                .allowed = "theta_1,phi_1,s_1"};
-  for (const DriveValues::Drive& drive : DriveValues(description).drives())
+  const DriveValues values(description);
+  for (const DriveValues::Drive& drive : values.drives())
     layout.ignored.push_back(drive_column(drive));
   layout.ignored.insert(layout.ignored.end(), kWorkspaceColumns.begin(), kWorkspaceColumns.end());
   if (robot.section_count() > 1) layout.allowed += ",theta_2,...";

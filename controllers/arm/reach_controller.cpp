@@ -14,6 +14,7 @@
 #include "tendril/ik/auto_solver.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -21,8 +22,12 @@ namespace {
 
 constexpr double kSearchDistance =
     1e-3;  // [m]: motion of the target after which other poses are tried again
+constexpr double kSearchAngle = 0.02;    // [rad]: likewise, of a target with a roll
 constexpr int kSearchIterations = 200;  // budget of one such search
+constexpr int kRollSearchIterations = 4000;
+constexpr double kMaxRollOffset = 0.3, kMaxRollError = 0.03;  // [rad]
 constexpr int kSearchRestarts = 20;
+constexpr int kRollSearchRestarts = 300;
 constexpr int kFabrikxSearchIterations = 300;
 constexpr int kRotationPeriod = 25;  // of FABRIKx, in iterations
 constexpr int kRailCoordinates = 3;  // of a robot on a rail, before its own
@@ -94,7 +99,9 @@ std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settin
   const SolverOptions options = solver_options(settings);
   if (name == kFabrikx) return fabrikx_solver(robot, options, kFabrikxSearchIterations);
   if (!is_default(name)) return std::nullopt;
-  return default_solver(robot, options, kSearchIterations, kSearchRestarts);
+  return settings.choice<TipTask>("task") == TipTask::Pose
+             ? default_solver(robot, options, kRollSearchIterations, kRollSearchRestarts)
+             : default_solver(robot, options, kSearchIterations, kSearchRestarts);
 }
 
 std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, double rate_limit) {
@@ -194,6 +201,11 @@ ReachController::ReachController(const ArmContext& context)
     failed_ = memory_.flag();
     failed_target_ = memory_.matrix<Eigen::Vector3d>();
   }
+  if (task_ == TipTask::Pose) {
+    failed_frame_ = memory_.matrix<Eigen::Matrix3d>();
+    roll_offset_ = memory_.number();
+    roll_gain_ = context.settings.number("integral_gain");
+  }
   if (has_feed() || has_spin()) base_known_ = memory_.flag();
   if (has_feed() && !avoiding_) {
     feed_solution_ = memory_.number();
@@ -225,12 +237,17 @@ IkResult ReachController::inverse_kinematics(const TipTarget& target, const Base
   failed_(next_memory) = false;
   if (near.converged() || !searcher_) return near;
   const Eigen::Vector3d p = target.position();
-  const bool tried = failed_(memory) && (p - failed_target_(memory)).norm() < kSearchDistance;
+  bool tried = failed_(memory) && (p - failed_target_(memory)).norm() < kSearchDistance;
+  const bool has_roll = task_ == TipTask::Pose;
+  if (has_roll)
+    tried = tried && rotation_angle(Eigen::Matrix3d(failed_frame_(memory)),
+                                    target.X_BG.linear()) < kSearchAngle;
   if (!tried) {
     IkResult elsewhere = searcher_->solve(target, near.states, base);
     elsewhere.iterations += near.iterations;
     if (elsewhere.converged()) return elsewhere;
     failed_target_(next_memory) = p;
+    if (has_roll) failed_frame_(next_memory) = target.X_BG.linear();
   }
   failed_(next_memory) = true;
   return near;
@@ -276,6 +293,22 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
   return {ik.converged(), scale < 1.0, ik.iterations, scale};
 }
 
+/// Integrates the turn about the tip's axis that is left, once the plan has arrived: sections that
+/// sag turn their ends, too.
+void ReachController::correct_roll(const ArmMeasurement& measurement, const Plan& plan,
+                                   std::span<double> next_memory) noexcept {
+  if (plan.moving) return;
+  const double fraction = std::min(1.0, roll_gain_ * measurement.timestep);
+  double turn = -roll_offset_(next_memory);  // back, where the target is out of reach with it
+  if (plan.reached) {
+    const Eigen::Matrix3d left = measurement.X_BE.linear().transpose() * measurement.X_BG.linear();
+    turn = std::clamp(std::atan2(left(1, 0) - left(0, 1), left(0, 0) + left(1, 1)), -kMaxRollError,
+                      kMaxRollError);  // the arm may still be on its way
+  }
+  roll_offset_(next_memory) =
+      std::clamp(roll_offset_(next_memory) + fraction * turn, -kMaxRollOffset, kMaxRollOffset);
+}
+
 /// The planned base; in the first step, where it is.
 void ReachController::load_base(std::span<const double> memory, std::span<double> next_memory,
                                 BaseState& base) noexcept {
@@ -313,7 +346,11 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     return;
   }
 
-  const Plan plan = advance(target, measurement, memory, next_memory);
+  TipTarget aim = target;
+  if (task_ == TipTask::Pose)
+    aim.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
+  const Plan plan = advance(aim, measurement, memory, next_memory);
+  if (task_ == TipTask::Pose) correct_roll(measurement, plan, next_memory);
   const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
   command.q = q_next;
   command.plan = q_next;

@@ -56,6 +56,8 @@ class ReachController final : public ArmController {
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
   /// Moves the planned pose by one step. The base and its solution are those in `next_memory`.
+  void correct_roll(const ArmMeasurement& measurement, const Plan& plan,
+                    std::span<double> next_memory) noexcept;
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
                              std::span<double> next_memory) noexcept;
@@ -76,7 +78,12 @@ class ReachController final : public ArmController {
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;
   MatrixSlot<Eigen::Vector3d> failed_target_;
-  Slot<bool> base_known_;  // of a robot whose base moves: after its first step
+  // Of a task with a roll: the frame for which the search failed, and what is added to the target's
+  // roll so that the measured one is that of the target [rad].
+  MatrixSlot<Eigen::Matrix3d> failed_frame_;
+  Slot<double> roll_offset_;
+  double roll_gain_ = 0.0;  // [1/s]
+  Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
   Block integral_memory_;
 

@@ -10,6 +10,8 @@
 
 #include "python/src/robots.hpp"
 #include "tendril/kinematics/section_workspace.hpp"
+#include "tendril/kinematics/turning.hpp"
+#include "tendril/kinematics/turning.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -79,7 +81,10 @@ PyWorkspace workspace(const PyContinuumRobot& robot, const WorkspaceOptions& opt
   all.solving.max_iterations = max_iterations.value_or(0);
   require_threads(options.threads);
   const nb::gil_scoped_release unlocked;
-  return {workspace_of(robot.robot, all), static_cast<std::size_t>(robot.robot.section_count())};
+  PyWorkspace found{workspace_of(robot.robot, all),
+                    static_cast<std::size_t>(robot.robot.section_count())};
+  for (WorkspaceCell& cell : found.set.cells) to_own_frames(robot.robot, cell.states);
+  return found;
 }
 
 void bind_whole(nb::module_& module) {
