@@ -91,7 +91,7 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
        "joint"},
       {"joint", kSnake + "joint = \"ball\"\n", "s.toml:3: joint = 'ball': must be"},
       {"universal joints without limit", kSnake + "joint = \"universal\"\n",
-       "s.toml:1: joint_limit: must be given with joint = \"universal\""},
+       "s.toml:1: joint_limit: is missing: joint = \"universal\""},
       {"lengths of universal joints",
        "kind = \"snake\"\njoint = \"universal\"\njoints = 4\nlink_lengths = [1, 1]\n",
        "s.toml:4: link_lengths = [ 1, 1 ]: must be 3 lengths, from the tail: one for each pair of "

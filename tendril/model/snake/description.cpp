@@ -142,7 +142,7 @@ void read_physics(const Fields& top, SnakeDescription& snake) {
   number("half_width", snake.half_width, kLength);
   number("link_mass", snake.link_mass, kMass);
   if (snake.joint == SnakeJoint::Universal && !top.has("joint_limit"))
-    top.missing("joint_limit", "must be given with joint = \"universal\", in (0, pi/2] rad");
+    top.missing("joint_limit", "is missing: joint = \"universal\" needs it, in (0, pi/2] rad");
   number("joint_limit", snake.joint_limit, kJointLimit);
   snake.joint_motors = top.choice<bool>("joint_command", {{"angle", false}, {"torque", true}});
   for (const char* key : {"gain", "damping_ratio"}) {
