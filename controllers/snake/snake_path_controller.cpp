@@ -28,6 +28,8 @@ constexpr double kMinSpacing = 1e-3;     // [m], between waypoints
 constexpr double kCornerSpacing = 0.02;  // [m], between points of rounded corners
 constexpr double kCheckStep = 0.005;     // [m], of feed
 constexpr int kBisections = 40;
+constexpr double kHeadRate = 0.5;     // [rad/s], of the turn at the end of the path
+constexpr double kLeastTurn = 1e-3;   // [rad]
 constexpr double kFoldMargin = 0.02;  // of the body, folded more than the path is shorter
 // Fractions of the curvature that the chain can follow in steady arcs: largest curvature of a
 // trail, and curvature of its bends. A piece of the path whose end curvatures differ by c has a
@@ -82,6 +84,9 @@ std::span<const SettingInfo> SnakePathController::settings() {
                       "path, fixed base: direction of the fold, from y about x"),
       setting::flag("back", false,
                     "path: at its end the snake returns along it to the start; not with a target"),
+      setting::numbers("head_orientation", "rad",
+                       "path: roll, pitch (up is positive) and yaw of the head in the frame of the "
+                       "base, to which it turns at the end of the path while it stays there"),
       setting::choice("joints", "all even",
                       "path: all: all joints as near to it as possible; even: every second one "
                       "exactly on it"),
@@ -118,7 +123,8 @@ SnakePathController::SnakePathController(const SnakeContext& context)
       path_tolerance_(context.settings.number("path_tolerance")),
       has_target_(context.settings.has("target")),
       back_(context.settings.flag("back")),
-      is_fixed_(context.is_fixed()) {
+      is_fixed_(context.is_fixed()),
+      head_pose_(chain_) {
   const Settings& settings = context.settings;
   context.scene.measure_target("target");
   if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\" or \"fixed\"");
@@ -139,11 +145,14 @@ SnakePathController::SnakePathController(const SnakeContext& context)
   read_waypoints(settings);
   if (waypoints_.empty() && !has_target_)
     throw ModelError("waypoints: missing: mode = path needs waypoints, target or both");
+  read_head_orientation(settings);
   if (is_fixed_) read_fold(settings);
   if (!is_fixed_ && settings.has("fold")) throw ModelError("fold: needs base.kind = \"fixed\"");
   if (!waypoints_.empty() || is_fixed_) check_waypoints();
   const double trail = has_target_ ? (chain_.length() + feed_end_ + look_ahead_) : 0.0;
   points_.resize(static_cast<std::size_t>(chain_.joint_count()) + 1);
+  commanded_.resize(points_.size());
+  frames_.resize(points_.size());
   capacity_ = static_cast<int>(waypoints_.size()) + 4 + static_cast<int>(trail / trail_spacing_);
 
   const auto joints = static_cast<std::size_t>(chain_.joint_count());
@@ -234,6 +243,24 @@ void SnakePathController::read_fold(const Settings& settings) {
       fmt::format("fold: {:.3g} m: does not fit on the path's straight beginning of "
                   "{:.3g} m, must be <= {:.3g} m",
                   fold_, straight_, FoldedPath::largest(std::max(folding_, 0.0))));
+}
+
+void SnakePathController::read_head_orientation(const Settings& settings) {
+  const std::vector<double> angles = settings.numbers("head_orientation");
+  if (angles.empty()) return;
+  if (angles.size() != 3) {
+    throw ModelError(
+        fmt::format("head_orientation: {} numbers: must be roll, pitch and yaw", angles.size()));
+  }
+  for (const char* const other : {"target", "back"}) {
+    if (other == std::string_view("back") ? back_ : has_target_)
+      throw ModelError(fmt::format("head_orientation: must not be given together with {}", other));
+  }
+  turns_head_ = true;
+  R_BG_ = (Eigen::AngleAxisd(angles[2], Vector3d::UnitZ()) *
+           Eigen::AngleAxisd(-angles[1], Vector3d::UnitY()) *
+           Eigen::AngleAxisd(angles[0], Vector3d::UnitX()))
+              .toRotationMatrix();
 }
 
 FoldedPath SnakePathController::body_path(const PathView& path, double feed) const noexcept {
@@ -412,8 +439,43 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
   }
 }
 
+/// What remains to be done at the end of the path.
+void SnakePathController::stop(std::span<double> next, double dt, bool is_back) noexcept {
+  if (back_ && !is_back)
+    returning_(next) = true;
+  else if (turns_head_ && turned_(next) < 1.0)
+    turn_head(next, dt);
+  else
+    status_(next) = ControllerStatus::Finished;
+}
+
+/// Turns the head further from its orientation on the path to the desired one.
+void SnakePathController::turn_head(std::span<double> next, double dt) noexcept {
+  const PathView path(path_(next));
+  const MarchResult at_end = march(path, next_feed_(next), {to_angles_(next), parameters_(next)});
+  snake_frames(chain_, at_end.X_WB, to_angles_(next), frames_);
+  const Isometry3d X_BH = frames_.back();
+  const Eigen::AngleAxisd turn(Matrix3d(X_BH.linear().transpose() * R_BG_));
+  const std::span<const double> from = from_angles_(next);
+  const std::span<double> to = to_angles_(next);
+  const auto reach = [&](double fraction, int /*trial*/) noexcept {
+    Isometry3d X = X_BH;
+    X.rotate(Eigen::AngleAxisd(fraction * turn.angle(), turn.axis()));
+    std::copy(from.begin(), from.end(), to.begin());
+    MarchResult result;
+    result.status =
+        head_pose_.reach(at_end.X_WB, X, to).converged ? MarchStatus::Ok : MarchStatus::JointLimit;
+    return result;
+  };
+  const double desired =
+      std::min(1.0, turned_(next) + kHeadRate * dt / std::max(turn.angle(), kLeastTurn));
+  const FollowStep step = follow_marches(reach, turned_(next), desired, rate_limit_ * dt, from, to);
+  if (step.s == turned_(next)) status_(next) = ControllerStatus::NotReached;
+  turned_(next) = step.s;
+}
+
 /// The next setpoint of feed and joints, within the limits of speed, acceleration and joint rates.
-void SnakePathController::move(std::span<double> next, double dt) const noexcept {
+void SnakePathController::move(std::span<double> next, double dt) noexcept {
   const PathView path(path_(next));
   const double feed_left = path_feed_end_(next) - next_feed_(next);
   const bool is_back = returning_(next);
@@ -422,11 +484,7 @@ void SnakePathController::move(std::span<double> next, double dt) const noexcept
   if (to_go <= kArrived) {
     planned_speed_(next) = 0.0;
     const bool at_end = is_back || complete_(next) || feed_left <= kArrived;
-    if (!at_end || status_(next) != ControllerStatus::Working) return;
-    if (back_ && !is_back)
-      returning_(next) = true;
-    else
-      status_(next) = ControllerStatus::Finished;
+    if (at_end && status_(next) == ControllerStatus::Working) stop(next, dt, is_back);
     return;
   }
   const double speed = std::min({speed_, planned_speed_(next) + acceleration_ * dt,
@@ -459,6 +517,13 @@ void SnakePathController::watch(const SnakeMeasurement& measurement,
   const FoldedPath path = body_path(view, next_feed_(next));
   const std::span<const double> s = parameters_(next);
   double largest = 0.0;
+  if (turned_(next) > 0.0) {  // off the path on purpose
+    snake_points(chain_, carriage(measurement.feed), to_angles_(next), commanded_);
+    for (std::size_t j = 0; j < points_.size(); ++j)
+      largest = std::max(largest, (points_[j] - commanded_[j]).norm());
+    path_error_(next) = largest;
+    return;
+  }
   for (std::size_t j = 0; j < points_.size(); ++j) {
     const double guess = j % 2 == 0 ? s[j / 2] : 0.5 * (s[j / 2] + s[j / 2 + 1]);
     largest = std::max(largest, distance(path, points_[j], guess));
@@ -522,6 +587,10 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
   own(report, "path_error") = path_error_(next);
   if (since >= start_delay_) report.path_excess = path_error_(next) / path_tolerance_;
   own(report, "speed") = sensed_speed_(next);
+  if (turns_head_) {
+    const Matrix3d R_BH = measurement.X_WT.linear().transpose() * measurement.X_WE.linear();
+    own(report, "head_angle_error") = Eigen::AngleAxisd(Matrix3d(R_BH.transpose() * R_BG_)).angle();
+  }
   const Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
   own(report, "heading") = std::atan2(along.y(), along.x());
   own(report, "advance") = measurement.center_of_mass.x() - start_center_(next).x();

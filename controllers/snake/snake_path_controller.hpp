@@ -6,6 +6,7 @@
 #include "controllers/interface/snake_controller.hpp"
 #include "tendril/snake/folded_path.hpp"
 #include "tendril/snake/growing_path.hpp"
+#include "tendril/snake/head_pose.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
 namespace tendril {
@@ -24,7 +25,8 @@ namespace tendril {
 /// linearly in between. Feed and joints are synchronized: if a joint would exceed `rate_limit`, the
 /// whole motion slows down.
 ///
-/// At the end of the path the snake stops, or returns along the same path (`back`).
+/// At the end of the path the snake stops, or returns along the same path (`back`), or its head
+/// turns to `head_orientation` and stays where it is (HeadPose).
 ///
 /// A target to which the path cannot be extended (behind the head, or only by too tight a bend) is
 /// not added: the status reports it, and the body moves to the end of the existing path and waits.
@@ -36,6 +38,8 @@ class SnakePathController final : public SnakeController {
   static constexpr Quantity kQuantities[] = {
       quantity::kProgress,
       {"path_error", "m", "largest distance of a joint from the path"},
+      {"head_angle_error", "rad",
+       "angle between the head and its desired orientation; 0 without one"},
       {"speed", "m/s", "of the carriage; fixed base: at which the body unfolds"},
       {"heading", "rad", "direction from tail to head about the world's z axis"},
       {"advance", "m", "displacement of the center of mass along the world's x axis"},
@@ -73,7 +77,10 @@ class SnakePathController final : public SnakeController {
   void begin(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
   void extend_path(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
   void follow_target(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
-  void move(std::span<double> next, double dt) const noexcept;
+  void read_head_orientation(const Settings& settings);
+  void move(std::span<double> next, double dt) noexcept;
+  void stop(std::span<double> next, double dt, bool is_back) noexcept;
+  void turn_head(std::span<double> next, double dt) noexcept;
   void watch(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
   void plan(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
 
@@ -81,7 +88,9 @@ class SnakePathController final : public SnakeController {
   double speed_, acceleration_, rate_limit_, start_delay_, look_ahead_, trail_spacing_;
   double gravity_factor_, jam_path_error_, path_tolerance_;
   bool has_target_, back_, is_fixed_;
-  int steps_;  ///< of the simulation in a period
+  bool turns_head_ = false;
+  Eigen::Matrix3d R_BG_ = Eigen::Matrix3d::Identity();  ///< desired orientation of the head
+  int steps_;                                           ///< of the simulation in a period
   std::vector<Eigen::Vector3d> waypoints_;
   Eigen::Vector3d direction_ = Eigen::Vector3d::UnitX();  ///< of the path's straight piece
   double straight_;                                       ///< its length [m]
@@ -101,9 +110,10 @@ class SnakePathController final : public SnakeController {
   Slot<double> feed_ = memory_.number();       // of the last setpoint
   Slot<double> next_feed_ = memory_.number();  // of the next
   Slot<double> path_feed_end_ = memory_.number(), planned_speed_ = memory_.number();
-  Slot<bool> returning_ = memory_.flag();                                   // along the path
-  Slot<int> waypoint_;                                                      // index of the next one
-  Slot<bool> complete_ = memory_.flag();                                    // the path is complete
+  Slot<double> turned_ = memory_.number();  // fraction of the head's turn at the path's end
+  Slot<bool> returning_ = memory_.flag();   // along the path
+  Slot<int> waypoint_;                      // index of the next one
+  Slot<bool> complete_ = memory_.flag();    // the path is complete
   MatrixSlot<Eigen::Vector3d> target_ = memory_.matrix<Eigen::Vector3d>();  // its last point
   MatrixSlot<Eigen::Vector3d> along_ = memory_.matrix<Eigen::Vector3d>();   // its direction there
   MatrixSlot<Eigen::Vector3d> bend_ = memory_.matrix<Eigen::Vector3d>();    // its last change there
@@ -117,7 +127,10 @@ class SnakePathController final : public SnakeController {
   Block parameters_;                              // of the even joints on the path
   Block path_;
 
-  std::vector<Eigen::Vector3d> points_;  // scratch: measured joints
+  // Scratch: measured joints, commanded ones, frames at the path's end, and the head's turn.
+  std::vector<Eigen::Vector3d> points_, commanded_;
+  std::vector<Eigen::Isometry3d> frames_;
+  HeadPose head_pose_;
 };
 
 }  // namespace tendril

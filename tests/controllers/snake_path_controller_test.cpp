@@ -123,7 +123,7 @@ class PerfectSnake {
   }
 
   /// Returns the joints in the base's frame; an oracle with Eigen's rotations.
-  [[nodiscard]] std::vector<Vector3d> joints() const {
+  [[nodiscard]] std::vector<Vector3d> joints(Isometry3d* head = nullptr) const {
     Isometry3d X = Isometry3d::Identity();
     X.translation().x() = measurement.feed;
     std::vector<Vector3d> points{X.translation()};
@@ -132,6 +132,7 @@ class PerfectSnake {
       X.translate(Vector3d(links[static_cast<std::size_t>(j)], 0.0, 0.0));
       points.push_back(X.translation());
     }
+    if (head != nullptr) *head = X;
     return points;
   }
   [[nodiscard]] Vector3d head() const { return joints().back(); }
@@ -150,7 +151,9 @@ class PerfectSnake {
   void place() {
     measurement.X_WT = X_WB;
     measurement.X_WT.translation() += measurement.feed * X_WB.linear().col(0);
-    measurement.X_WE.translation() = X_WB * head();
+    Isometry3d X_BE;
+    static_cast<void>(joints(&X_BE));
+    measurement.X_WE = X_WB * X_BE;
   }
 
   SnakePathController controller_;
@@ -329,6 +332,29 @@ TEST_CASE("snake path: on a fixed base the head follows the path as the body unf
   CHECK(snake.fastest_joint < 3.0 + 1e-9);
 }
 
+TEST_CASE("snake path: at the end of the path the head turns to its orientation and stays there",
+          "[controllers]") {
+  const bool universal = GENERATE(false, true);
+  PerfectSnake snake(make_fixed(universal, {{"waypoints", text_of(knee())},
+                                            {"fold", "0.25"},
+                                            {"head_orientation", "0 1 0.3"}}),
+                     20);
+  if (universal) {
+    for (std::size_t j = 0; j < 20; ++j) snake.links[j] = j % 2 == 0 ? 0.0 : 2.0 * kLink;
+  }
+  snake.run(20.0);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  Isometry3d X_BE;
+  static_cast<void>(snake.joints(&X_BE));
+  const Vector3d x = X_BE.linear().col(0);
+  CHECK(x.isApprox(
+      Vector3d(std::cos(1.0) * std::cos(0.3), std::cos(1.0) * std::sin(0.3), std::sin(1.0)), 1e-6));
+  CHECK(std::abs(X_BE.linear().col(1).z()) < 1e-6);  // no roll
+  CHECK((X_BE.translation() - knee().back()).norm() < 2e-3);
+  CHECK(snake.report["head_angle_error"] < 1e-6);
+  CHECK(snake.fastest_joint < 3.0 + 1e-9);
+}
+
 TEST_CASE("snake path: what is refused on a fixed base", "[controllers]") {
   struct Case {
     std::string name;
@@ -343,6 +369,12 @@ TEST_CASE("snake path: what is refused on a fixed base", "[controllers]") {
        {{"waypoints", "0.5 0 0 1.3 0 0"}},
        "waypoints: point (1.3 0 0): leaves the reach of the fixed base: 1.3 m from it, the body is "
        "1.2 m long"},
+      {"two angles",
+       {{"waypoints", "0.5 0 0 1 0 0"}, {"head_orientation", "0 1"}},
+       "head_orientation: 2 numbers: must be roll, pitch and yaw"},
+      {"turned head and a target",
+       {{"target", "t"}, {"fold", "0.1"}, {"head_orientation", "0 1 0"}},
+       "head_orientation: must not be given together with target"},
       {"target alone", {{"target", "t"}}, "fold: missing: a fixed base needs it"},
       {"too much to fold",
        {{"waypoints", "0.2 0 0 0.5 0 0"}},
