@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controllers/interface/snake_controller.hpp"
+#include "controllers/snake/snake_settings.hpp"
 #include "tendril/snake/folded_path.hpp"
 #include "tendril/snake/growing_path.hpp"
 #include "tendril/snake/head_pose.hpp"
@@ -38,12 +39,14 @@ class SnakePathController final : public SnakeController {
   static constexpr Quantity kQuantities[] = {
       quantity::kProgress,
       {"path_error", "m", "largest distance of a joint from the path"},
-      {"head_angle_error", "rad",
-       "angle between the head and its desired orientation; 0 without one"},
       {"speed", "m/s", "of the carriage; fixed base: at which the body unfolds"},
       {"heading", "rad", "direction from tail to head about the world's z axis"},
       {"advance", "m", "displacement of the center of mass along the world's x axis"},
-      {"rise", "m", "displacement of the center of mass upwards"}};
+      {"rise", "m", "displacement of the center of mass upwards"},
+      snake_quantity::kSlip,
+      snake_quantity::kGoals,
+      {"head_angle_error", "rad",
+       "path: angle between the head and `head_orientation`; 0 without one"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Checks the whole path through the waypoints by marching along it. Throws ModelError naming the

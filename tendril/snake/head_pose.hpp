@@ -25,7 +25,7 @@ struct HeadPoseResult {
 /// of a march for instance: the joints near the head change most, and the body stays about where it
 /// is. An extension of [Torus], whose march gives the leading link the orientation of the path.
 ///
-///     minimize sum (dphi_j / (j/N)^2)^2   subject to   J dphi = pose error,   repeated
+///     minimize sum (dphi_j / (j/N))^2   subject to   J dphi = pose error,   repeated
 ///
 /// Joints at their limits are left out of a step that would bend them further.
 /// docs/theory/snakes.md, "Pose of the head". Tested by: head_pose_test.
