@@ -237,7 +237,14 @@ void SnakePathController::read_fold(const Settings& settings) {
   aside_ = Eigen::AngleAxisd(settings.number("fold_angle"), Vector3d::UnitX()) * Vector3d::UnitY();
   if (direction_.cross(aside_).norm() < kOffAxis)
     throw ModelError("fold_angle: must not be along the straight beginning of the path");
-  folding_ = std::min(straight_, length - fold_);
+  chooses_fold_ = !given.has_value() && fold_ > 0.0;
+  fold(fold_);
+}
+
+/// Folds this length of the body [m].
+void SnakePathController::fold(double length) {
+  fold_ = length;
+  folding_ = std::min(straight_, chain_.length() - fold_);
   if (folding_ > 0.0 && fold_ <= FoldedPath::largest(folding_)) return;
   throw ModelError(
       fmt::format("fold: {:.3g} m: does not fit on the path's straight beginning of "
@@ -313,6 +320,9 @@ void SnakePathController::check_waypoints() {
   std::vector<double> angles(static_cast<std::size_t>(chain_.joint_count())),
       parameters(static_cast<std::size_t>(chain_.module_count()) + 1);
   const auto march_at = [&](double feed) { return march(view, feed, {angles, parameters}); };
+  // The chords of a chain are shorter than the arcs of its fold.
+  while (chooses_fold_ && march_at(0.0).status == MarchStatus::PathTooShort)
+    fold(fold_ + kFoldMargin * chain_.length());
   const double end = is_fixed_ ? fold_ : std::min(feed_end_, straight_);
   double reached = 0.0, missed = end;
   bool short_path = false, at_end = false;

@@ -68,6 +68,7 @@ class SnakePathController final : public SnakeController {
   void check_first_waypoint() const;
   void round_corners(double radius);
   void read_fold(const Settings& settings);
+  void fold(double length);
   void append_waypoints(GrowingPath& path) const;
   void check_waypoints();
   [[nodiscard]] double stored(double feed) const noexcept { return is_fixed_ ? fold_ - feed : 0.0; }
@@ -97,8 +98,9 @@ class SnakePathController final : public SnakeController {
   std::vector<Eigen::Vector3d> waypoints_;
   Eigen::Vector3d direction_ = Eigen::Vector3d::UnitX();  ///< of the path's straight piece
   double straight_;                                       ///< its length [m]
-  double fold_ = 0.0;     ///< fixed base: length of the body that is folded at the start [m]
-  double folding_ = 1.0;  ///< of the straight piece over which it is folded [m]
+  double fold_ = 0.0;          ///< fixed base: length of the body that is folded at the start [m]
+  bool chooses_fold_ = false;  ///< as much as the path is shorter than the body
+  double folding_ = 1.0;       ///< of the straight piece over which it is folded [m]
   Eigen::Vector3d aside_ = Eigen::Vector3d::UnitY();  ///< direction of the fold
   double feed_end_;                                   ///< [m]
   MarchOptions march_;

@@ -128,18 +128,26 @@ class PathMarch {
   }
 
   void choose_fold() {
-    const double length = chain_.length();
-    fold_ = options_.fold.value_or(std::max(0.0, (1.0 + kFoldMargin) * length - path().end()));
-    folding_ = std::min(straight_, length - fold_);
+    const double length = chain_.length(), margin = kFoldMargin * length;
     aside_ = Eigen::AngleAxisd(options_.fold_angle, Vector3d::UnitX()) * Vector3d::UnitY();
     const Vector3d along = path().at(0.0).first;
     if (along.cross(aside_).norm() < kOffBase) aside_ = along.unitOrthogonal();
+    fold(options_.fold.value_or(std::max(0.0, length + margin - path().end())));
+    // The chords of a chain are shorter than the arcs of its fold.
+    while (!options_.fold && fold_ > 0.0 && march_at(0.0).status == MarchStatus::PathTooShort)
+      fold(fold_ + margin);
+  }
+
+  /// Folds this length of the body [m].
+  void fold(double length) {
+    fold_ = length;
+    folding_ = std::min(straight_, chain_.length() - fold_);
     const double largest = folding_ > 0.0 ? FoldedPath::largest(folding_) : 0.0;
     if (fold_ >= 0.0 && fold_ <= largest) return;
-    throw ModelError(
-        printed("is %.4g m long, the body %.4g m: must be longer, or begin with a straight "
-                "piece on which %.3g m can be folded; that of %.3g m takes %.3g m",
-                path().end(), length, fold_, straight_, largest));
+    throw ModelError(printed(
+        "is %.4g m long, the body %.4g m: must be longer, or begin with a straight piece on "
+        "which %.3g m can be folded; that of %.3g m takes %.3g m",
+        path().end(), chain_.length(), fold_, straight_, largest));
   }
 
   /// Refuses a march that failed for another reason than the path's end.

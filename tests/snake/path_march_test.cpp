@@ -104,6 +104,14 @@ TEST_CASE("path march: a fixed base folds what the path lacks and unfolds it", "
   CHECK((points_of(chain, steps.back()).back() - points.back()).norm() < 1e-6);
 }
 
+TEST_CASE("path march: without a number as much is folded as the path is too short", "[snake]") {
+  const SnakeChain chain = SnakeChain::uniform(4, 0.1);
+  const std::vector<PathMarchStep> steps =
+      march_along(chain, std::vector<Vector3d>{{0, 0, 0}, {0.3, 0, 0}, {0.7, 0, 0}}, {});
+  CHECK((points_of(chain, steps.back()).back() - Vector3d(0.7, 0, 0)).norm() < 1e-6);
+  CHECK(steps.front().s > 0.6);
+}
+
 TEST_CASE("path march: the article's refitted spline creeps off the leader's path, ours stays",
           "[snake]") {
   const SnakeChain chain({.link_lengths = std::vector<double>(16, 0.07), .rear_length = 0.07});
