@@ -2,9 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <initializer_list>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,13 +22,16 @@
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/snake/mjcf.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/snake/head_pose.hpp"
 #include "tendril/snake/path_march.hpp"
 
 namespace tendril {
 namespace {
 
+constexpr double kLargestHeadAngle = 2.0 * std::numbers::pi;  // [rad]
+
 struct MarchArguments {
-  std::string robot, path, out;
+  std::string robot, path, out, head;
   double step = 0.01, fold_angle = 0.0;
   std::optional<double> fold;
   std::string method = "kept", root = "newton", joints = "all";
@@ -82,6 +88,22 @@ void check(const MarchArguments& arguments, const SnakeDescription& snake) {
     throw ModelError("--path = refit: needs base.kind = \"free\": the root moves with the path");
 }
 
+/// Roll, pitch and yaw of `--head`.
+std::optional<Eigen::Matrix3d> head_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  std::array<double, 3> angles{};
+  const char* at = text.c_str();
+  for (std::size_t i = 0; i < 3; ++i) {
+    char* end = nullptr;
+    angles[i] = std::strtod(at, &end);
+    const bool is_last = i == 2;
+    if (end == at || *end != (is_last ? '\0' : ',') || !(std::abs(angles[i]) <= kLargestHeadAngle))
+      throw ModelError(fmt::format("--head = {}: must be ROLL,PITCH,YAW, rad", text));
+    at = end + 1;
+  }
+  return head_orientation(angles[0], angles[1], angles[2]);
+}
+
 PathMarchOptions options_of(const MarchArguments& arguments, const SnakeDescription& snake) {
   PathMarchOptions options{
       .base = base_of(snake),
@@ -90,6 +112,7 @@ PathMarchOptions options_of(const MarchArguments& arguments, const SnakeDescript
       .feed_limit = snake.feed_limit,
       .fold = arguments.fold,
       .fold_angle = arguments.fold_angle};
+  options.head = head_of(arguments.head);
   options.march.method = root_method(arguments.root).value_or(RootMethod::Newton);
   options.march.target =
       arguments.joints == "even" ? MarchTarget::EvenJoints : MarchTarget::AllJoints;
@@ -199,6 +222,9 @@ void add_march_command(CommandLine& line) {
                  "fixed base: length of the body that is folded aside at first, m");
   command.option("--fold-angle", arguments->fold_angle,
                  "fixed base: direction of the fold, from y about x, rad");
+  command.option("--head", arguments->head,
+                 "ROLL,PITCH,YAW of the head, rad: a last row in which it has this orientation at "
+                 "the path's end");
   command.flag("--summary", arguments->summary,
                "print a line of JSON instead: steps, largest distances from the path");
   command.footer(

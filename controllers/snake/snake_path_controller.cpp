@@ -264,10 +264,7 @@ void SnakePathController::read_head_orientation(const Settings& settings) {
       throw ModelError(fmt::format("head_orientation: must not be given together with {}", other));
   }
   turns_head_ = true;
-  R_BG_ = (Eigen::AngleAxisd(angles[2], Vector3d::UnitZ()) *
-           Eigen::AngleAxisd(-angles[1], Vector3d::UnitY()) *
-           Eigen::AngleAxisd(angles[0], Vector3d::UnitX()))
-              .toRotationMatrix();
+  R_BG_ = head_orientation(angles[0], angles[1], angles[2]);
 }
 
 FoldedPath SnakePathController::body_path(const PathView& path, double feed) const noexcept {

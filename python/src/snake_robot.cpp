@@ -8,6 +8,7 @@
 
 #include "python/src/robots.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/snake/head_pose.hpp"
 #include "tendril/snake/path_march.hpp"
 
 namespace tendril::python {
@@ -129,7 +130,7 @@ nb::dict march_arrays(const PySnake& snake, std::span<const PathMarchStep> steps
 
 nb::dict march(const PySnake& snake, nb::handle path, std::optional<std::string> base, double step,
                std::optional<double> feed_limit, std::optional<double> fold, double fold_angle,
-               std::string path_update, std::string root, std::string joints) {
+               nb::object head, std::string path_update, std::string root, std::string joints) {
   const Input points("path", path, Axes{3});
   points.require_finite();
   if (points.leading().size() != 1) throw ModelError("path: must be of the shape (points, 3)");
@@ -141,6 +142,13 @@ nb::dict march(const PySnake& snake, nb::handle path, std::optional<std::string>
   options.step = step;
   options.fold = fold;
   options.fold_angle = fold_angle;
+  if (!head.is_none()) {
+    const Input angles("head", head, Axes{3});
+    angles.require_angles(0, 1, 2.0 * std::numbers::pi);
+    if (angles.count() != 1) throw ModelError("head: must be roll, pitch and yaw");
+    const std::span<const double> of = angles.item(0);
+    options.head = head_orientation(of[0], of[1], of[2]);
+  }
   options.feed_limit = feed_limit.value_or(snake.feed_limit);
   if (options.base == MarchBase::Carriage && !(options.feed_limit > 0.0))
     throw ModelError("feed_limit: must be > 0 for a carriage");
@@ -273,11 +281,12 @@ void PySnake::bind(nb::module_& module) {
            ":returns: (..., joints + 1, 4, 4), m\n\nSource: [Torus] (3)-(10).")
       .def("march", &march, nb::arg("path"), nb::kw_only(), nb::arg("base") = nb::none(),
            nb::arg("step") = 0.01, nb::arg("feed_limit") = nb::none(), nb::arg("fold") = nb::none(),
-           nb::arg("fold_angle") = 0.0, nb::arg("path_update") = "kept", nb::arg("root") = "newton",
-           nb::arg("joints") = "all",
+           nb::arg("fold_angle") = 0.0, nb::arg("head") = nb::none(),
+           nb::arg("path_update") = "kept", nb::arg("root") = "newton", nb::arg("joints") = "all",
            nb::sig("def march(self, path: " TENDRIL_LIKE
                    ", *, base: str | None = None, step: float = 0.01, feed_limit: float | None = "
-                   "None, fold: float | None = None, fold_angle: float = 0.0, path_update: str = "
+                   "None, fold: float | None = None, fold_angle: float = 0.0, head: " TENDRIL_LIKE
+                   " | None = None, path_update: str = "
                    "'kept', root: str = 'newton', joints: str = 'all') -> dict[str, " TENDRIL_ARRAY
                    "]"),
            "Joint angles along a path, as `tendril march`: the chain lies on it while its head "
@@ -291,6 +300,8 @@ void PySnake::bind(nb::module_& module) {
            ":param fold: fixed base: length of the body that is folded aside at first, m; none: as "
            "much as the path is shorter than the body\n"
            ":param fold_angle: fixed base: direction of the fold, from y about x, rad\n"
+           ":param head: roll, pitch and yaw of the head, rad: a last step in which it has this "
+           "orientation at the path's end, body 0 standing still; none: no such step\n"
            ":param path_update: 'kept', or 'refit': a new spline through the joints and the head's "
            "next point in every step, as [Torus] has it (free base)\n"
            ":param root: 'newton' [Torus] (24), 'chord' (25) or 'bisection' [Andersson]\n"

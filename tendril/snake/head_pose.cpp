@@ -23,6 +23,12 @@ constexpr int kReleases = 4;   // times that joints at their limits leave a step
 
 }  // namespace
 
+Eigen::Matrix3d head_orientation(double roll, double pitch, double yaw) noexcept {
+  return (Eigen::AngleAxisd(yaw, Vector3d::UnitZ()) * Eigen::AngleAxisd(-pitch, Vector3d::UnitY()) *
+          Eigen::AngleAxisd(roll, Vector3d::UnitX()))
+      .toRotationMatrix();
+}
+
 HeadPose::HeadPose(const SnakeChain& chain, const HeadPoseOptions& options)
     : chain_(chain),
       options_(options),

@@ -8,6 +8,10 @@
 
 namespace tendril {
 
+/// The orientation whose x axis points with azimuth `yaw` and elevation `pitch` (up is positive),
+/// rolled about it: Rz(yaw) Ry(-pitch) Rx(roll) [rad].
+[[nodiscard]] Eigen::Matrix3d head_orientation(double roll, double pitch, double yaw) noexcept;
+
 struct HeadPoseOptions {
   double position_tolerance = 1e-9;  ///< [m], > 0
   double angle_tolerance = 1e-9;     ///< [rad], > 0

@@ -11,6 +11,7 @@
 #include "tendril/range.hpp"
 #include "tendril/snake/cubic_spline.hpp"
 #include "tendril/snake/folded_path.hpp"
+#include "tendril/snake/head_pose.hpp"
 #include "tendril/snake/snake_fit.hpp"
 
 namespace tendril {
@@ -24,6 +25,7 @@ constexpr double kOffBase = 1e-6;     // [m], of the first point, and of points 
 constexpr double kMinSpacing = 1e-6;  // [m], between points
 constexpr double kFoldMargin = 0.02;  // of the body, folded more than the path is shorter
 constexpr int kBisections = 50;
+constexpr double kTurnStep = 0.02;     // [rad], of the head
 constexpr double kLargestCount = 1e6;  // of steps
 
 template <class... Values>
@@ -55,7 +57,10 @@ class PathMarch {
   }
 
   std::vector<PathMarchStep> steps() {
-    return options_.base == MarchBase::Free ? free_steps() : mounted_steps();
+    std::vector<PathMarchStep> all =
+        options_.base == MarchBase::Free ? free_steps() : mounted_steps();
+    if (options_.head) turn_head(*options_.head, all);
+    return all;
   }
 
  private:
@@ -197,6 +202,37 @@ class PathMarch {
     const double s = parameters_.back() - stored(feed);
     if (!steps.empty() && s <= steps.back().s) return;
     steps.push_back({s, feed, march.X_WB, angles_, off.even, off.odd, march.iterations});
+  }
+
+  /// Adds a step in which the head has the orientation R.
+  void turn_head(const Matrix3d& R, std::vector<PathMarchStep>& steps) {
+    PathMarchStep turned = steps.back();
+    std::vector<Isometry3d> frames(angles_.size() + 1);
+    snake_frames(chain_, turned.X_WB, turned.angles, frames);
+    const Isometry3d from = frames.back();
+    const Eigen::AngleAxisd turn(Matrix3d(from.linear().transpose() * R));
+    HeadPose head(chain_);
+    HeadPoseResult result;
+    const int count = 1 + static_cast<int>(turn.angle() / kTurnStep);
+    for (int i = 1; i <= count; ++i) {
+      Isometry3d X = from;
+      X.rotate(Eigen::AngleAxisd(turn.angle() * i / count, turn.axis()));
+      result = head.reach(turned.X_WB, X, turned.angles);
+    }
+    if (!result.converged) {
+      throw ModelError(
+          printed("the head cannot take the orientation at the path's end: %.3g m and "
+                  "%.3g rad are missing",
+                  result.position_error, result.angle_error));
+    }
+    const PathView view = path();
+    const CurveRef curve = folded_ ? CurveRef(*folded_) : CurveRef(view);
+    const CurveDeviation off =
+        curve_deviation(chain_, curve, turned.X_WB, turned.angles, parameters_);
+    turned.even = off.even;
+    turned.odd = off.odd;
+    turned.iterations = 0;
+    steps.push_back(turned);
   }
 
   void require_count(double travel) const {

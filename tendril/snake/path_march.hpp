@@ -35,6 +35,9 @@ struct PathMarchOptions {
   /// is shorter than the body.
   std::optional<double> fold{};
   double fold_angle = 0.0;  ///< direction of the fold, from y about x [rad]
+  /// Orientation of the head at the end, in the frame of the path: one more step, in which the head
+  /// stays where it is and body 0 too (HeadPose).
+  std::optional<Eigen::Matrix3d> head{};
   MarchOptions march{};
 };
 
@@ -56,7 +59,7 @@ struct PathMarchStep {
 ///
 /// Throws ModelError naming the point, the step's place and the module at fault: fewer than two
 /// points, repeated ones, a path that does not begin at the base, leaves its reach, turns back, is
-/// too short or bends further than the joints.
+/// too short or bends further than the joints; an orientation that the head cannot take.
 [[nodiscard]] std::vector<PathMarchStep> march_along(const SnakeChain& chain,
                                                      std::span<const Eigen::Vector3d> points,
                                                      const PathMarchOptions& options);

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tendril/model_error.hpp"
+#include "tendril/snake/head_pose.hpp"
 #include "tests/snake/snake_cases.hpp"
 
 using Eigen::Vector3d;
@@ -110,6 +111,29 @@ TEST_CASE("path march: without a number as much is folded as the path is too sho
       march_along(chain, std::vector<Vector3d>{{0, 0, 0}, {0.3, 0, 0}, {0.7, 0, 0}}, {});
   CHECK((points_of(chain, steps.back()).back() - Vector3d(0.7, 0, 0)).norm() < 1e-6);
   CHECK(steps.front().s > 0.6);
+}
+
+TEST_CASE("path march: in a last step the head takes an orientation where it is", "[snake]") {
+  const MarchBase base = GENERATE(MarchBase::Fixed, MarchBase::Free);
+  const SnakeChain chain = chain_of(base == MarchBase::Free, base == MarchBase::Free ? 0.12 : 0.0);
+  std::vector<Vector3d> points = bend(0.3);
+  if (base == MarchBase::Fixed) points.resize(25);
+  PathMarchOptions options{.base = base};
+  const std::size_t count = march_along(chain, points, options).size();
+  options.head = head_orientation(0.0, 0.3, 1.2);
+  const std::vector<PathMarchStep> steps = march_along(chain, points, options);
+  REQUIRE(steps.size() == count + 1);
+  std::vector<Eigen::Isometry3d> frames(17);
+  snake_frames(chain, steps.back().X_WB, steps.back().angles, frames);
+  CHECK(frames.back().linear().col(0).isApprox(
+      Vector3d(std::cos(0.3) * std::cos(1.2), std::cos(0.3) * std::sin(1.2), std::sin(0.3)), 1e-8));
+  CHECK(frames.back().linear().isApprox(*options.head, 1e-8));
+  CHECK((frames.back().translation() - points_of(chain, steps[count - 1]).back()).norm() < 1e-8);
+  CHECK(steps.back().X_WB.isApprox(steps[count - 1].X_WB));
+  CHECK(chain.within_limits(steps.back().angles));
+  options.head = head_orientation(0.0, 0.0, -2.5);
+  CHECK_THROWS_WITH(march_along(chain, points, options),
+                    Catch::StartsWith("the head cannot take the orientation at the path's end"));
 }
 
 TEST_CASE("path march: the article's refitted spline creeps off the leader's path, ours stays",
