@@ -207,28 +207,31 @@ void add_march_command(CommandLine& line) {
           "-o,--output", arguments->out,
           "CSV file to write instead of stdout: s[,feed][,x,y,z,qw,qx,qy,qz],joint_1,...,even,odd")
       .output();
-  command.option("--step", arguments->step, "of the head along the path, m");
+  command.option("--step", arguments->step, "of the head along the path, m [0.01]");
   command.option(
       "--path", arguments->method,
       "kept: the path stays as it is; refit: in every step a new spline through the joints "
-      "and the head's next point, as the article has it (free base)");
+      "and the head's next point, as the article has it (free base) [kept]");
   command.option("--root", arguments->root,
-                 "how the next joint is found on the path: newton, chord or bisection");
+                 "how the next joint is found on the path: newton, chord or bisection [newton]");
   command.option(
       "--joints", arguments->joints,
       "all: all joints as near to the path as possible; even: every second one exactly on "
-      "it; universal joints are all on it; free base: even");
-  command.option("--fold", arguments->fold,
-                 "fixed base: length of the body that is folded aside at first, m");
+      "it; universal joints are all on it; free base: even [all]");
+  command.option(
+      "--fold", arguments->fold,
+      "fixed base: length of the body that is folded aside at first, m [as much as the path is "
+      "shorter than the body]");
   command.option("--fold-angle", arguments->fold_angle,
-                 "fixed base: direction of the fold, from y about x, rad");
+                 "fixed base: direction of the fold, from y about x, rad [0]");
   command.option("--head", arguments->head,
                  "ROLL,PITCH,YAW of the head, rad: a last row in which it has this orientation at "
                  "the path's end");
   command.flag("--summary", arguments->summary,
                "print a line of JSON instead: steps, largest distances from the path");
   command.footer(
-      "Example: tendril march scenes/snake_unfold/snake.toml scenes/snake_unfold/path.csv\n"
+      "Example: tendril march scenes/snake_unfold/snake.toml scenes/snake_unfold/path.csv "
+      "--fold 0.5\n"
       "Exit codes: 0 done, 2 bad input, 4 input/output");
   command.action([arguments] {
     simulation::require_kind(arguments->robot, "march", {simulation::FileKind::Robot});
