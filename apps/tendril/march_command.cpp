@@ -207,7 +207,9 @@ void add_march_command(CommandLine& line) {
           "-o,--output", arguments->out,
           "CSV file to write instead of stdout: s[,feed][,x,y,z,qw,qx,qy,qz],joint_1,...,even,odd")
       .output();
-  command.option("--step", arguments->step, "of the head along the path, m [0.01]");
+  command.option(
+      "--step", arguments->step,
+      "of the feed or of the length unfolded, free base: of the head along the path, m [0.01]");
   command.option(
       "--path", arguments->method,
       "kept: the path stays as it is; refit: in every step a new spline through the joints "

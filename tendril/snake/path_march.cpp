@@ -8,7 +8,6 @@
 #include <string>
 
 #include "tendril/model_error.hpp"
-#include "tendril/range.hpp"
 #include "tendril/snake/cubic_spline.hpp"
 #include "tendril/snake/folded_path.hpp"
 #include "tendril/snake/head_pose.hpp"
@@ -68,7 +67,8 @@ class PathMarch {
   [[nodiscard]] MarchMemory out() noexcept { return {angles_, parameters_}; }
 
   void check_points() const {
-    require("march", "step", options_.step, kPositive, "m");
+    if (!(options_.step > 0.0) || !std::isfinite(options_.step))
+      throw ModelError(printed("step = %g m, must be > 0", options_.step));
     if (points_.size() < 2)
       throw ModelError(printed("%zu points: must be at least two", points_.size()));
     for (std::size_t i = 0; i < points_.size(); ++i) {

@@ -29,8 +29,9 @@ enum class PathUpdate : std::uint8_t {
 struct PathMarchOptions {
   MarchBase base = MarchBase::Fixed;
   PathUpdate update = PathUpdate::Kept;  ///< Refitted needs a free base
-  double step = 0.01;                    ///< of the head along the path [m], > 0
-  double feed_limit = 1.0;               ///< of a carriage [m], > 0
+  /// Of the feed, or of the length unfolded, with a free base of the head along the path [m], > 0.
+  double step = 0.01;
+  double feed_limit = 1.0;  ///< of a carriage [m], > 0
   /// Fixed base: length of the body that is folded at the first step [m]; none: as much as the path
   /// is shorter than the body.
   std::optional<double> fold{};

@@ -202,7 +202,7 @@ def test_a_snake_with_universal_joints_marches_along_a_path(root: str) -> None:
     snake = td.Snake([0, 0.09, 0, 0.11] * 4)
     bend = np.linspace(0, np.pi / 3, 30)
     path = np.vstack([np.zeros(3), [0.4, 0, 0], *([0.4 + 0.3 * np.sin(a), 0, 0.3 - 0.3 * np.cos(a)] for a in bend[1:])])
-    march = snake.march(path, fold=0.15, step=0.02, root=root)
+    march = snake.march(path, fold=0.15, root=root)
     assert march["angles"].shape == (len(march["s"]), 16) and len(march["s"]) > 4
     assert np.allclose(march["base"], np.eye(4))
     points = np.array([universal_points(q, snake.link_lengths[1::2]) for q in march["angles"]])
