@@ -50,7 +50,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
                                                "in spite of model errors"),
         {"tendril.snake",
          "a snake of joints moves by gaits, from goal to goal, up a pole; or a carriage feeds it "
-         "along a path that grows ahead of its head",
+         "along a path that grows ahead of its head, or it unfolds along one from a fixed base",
          snake_settings(), snake_quantities(), Make<SnakeContext>(make_snake_controller)},
         controller_kind<MobileReachController>(
             "tendril.mobile",

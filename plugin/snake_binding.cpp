@@ -14,7 +14,7 @@
 namespace tendril {
 namespace {
 
-/// A snake, free or on a carriage.
+/// A snake, free, fixed or on a carriage.
 class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, SnakeCommand> {
  public:
   SnakeBinding(const InstanceContext& context, const SnakeDescription& description,
@@ -55,7 +55,8 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
  private:
   int base_body_, tail_site_, tip_site_, target_mocap_;
   double joint_limit_, length_;
-  bool is_free_;
+  double base_links_;  // in joints: what link 0 counts for in means over the links
+  bool has_carriage_;
   Eigen::Vector3d gravity_;
   std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
   Memory memory_;
@@ -114,13 +115,14 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
       target_mocap_(-1),
       joint_limit_(snake.joint_limit),
       length_(std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0)),
-      is_free_(snake.base == SnakeBase::Free),
+      base_links_(snake.base != SnakeBase::Free ? 0.0 : snake.joints / snake.link_count()),
+      has_carriage_(snake.base == SnakeBase::Carriage),
       gravity_(compensated_gravity(context.model, true)),
       memory_(snake) {
   layout_ = memory_.layout;
   for (int j = 1; j <= snake.joints; ++j)
     joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
-  if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
+  if (has_carriage_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
   require_no_more_joints(context, joints_);
   states_.resize(joints_.size());
   target_mocap_ = scene.target_mocap();
@@ -133,7 +135,7 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
   out.timestep = m->opt.timestep;
   for (std::size_t j = 0; j < joints_.size(); ++j) joints_[j].read(d, states_[j]);
   joint_margin_ = joint_limit_;
-  double upright = is_free_ ? d->xmat[9 * base_body_ + 8] : 0.0;
+  double upright = base_links_ * d->xmat[9 * base_body_ + 8];
   for (Eigen::Index j = 0; j < out.q.size(); ++j) {
     const double q = states_[static_cast<std::size_t>(j)].position;
     out.q[j] = q;
@@ -145,8 +147,8 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
     upright += d->xmat[9 * joints_[static_cast<std::size_t>(j)].body + 8];
   }
   out.torque = memory_.torque(own);
-  out.upright = upright / static_cast<double>(out.q.size() + (is_free_ ? 1 : 0));
-  if (!is_free_) out.feed = states_.back().position;
+  out.upright = upright / (static_cast<double>(out.q.size()) + base_links_);
+  if (has_carriage_) out.feed = states_.back().position;
   const auto site = [&](int id, Eigen::Isometry3d& X) {
     X.translation() = ConstVector3(d->site_xpos + 3 * id);
     X.linear() = ConstMatrix3(d->site_xmat + 9 * id);

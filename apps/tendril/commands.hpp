@@ -39,6 +39,9 @@ void add_fk_command(CommandLine& line);
 /// (docs/guide/workspace.md). Exit code 130: interrupted, nothing is written.
 void add_workspace_command(CommandLine& line);
 
+/// `tendril march`: joint angles of a snake along a path (docs/guide/snake.md).
+void add_march_command(CommandLine& line);
+
 /// `tendril plan`: paths among obstacles or with contact, printed and drawn
 /// (docs/guide/plan_paths.md, docs/guide/plan_contact.md).
 void add_plan_command(CommandLine& line);

@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   tendril::add_ik_command(line);
   tendril::add_fk_command(line);
   tendril::add_workspace_command(line);
+  tendril::add_march_command(line);
   tendril::add_plan_command(line);
   tendril::add_rollout_command(line);
   tendril::add_tables_command(line);

@@ -96,13 +96,14 @@ class SnakeController;
 struct SnakeContext {
   using Interface = SnakeController;
 
-  std::span<const double> link_lengths;  ///< a_0 .. a_n [m]; a_0 is 0 for a carriage
-  double joint_limit;                    ///< [rad]
+  /// a_0 .. a_n [m]; a_0 is 0 unless the base is free, a_1, a_3, ... are 0 with universal joints.
+  std::span<const double> link_lengths;
+  double joint_limit;  ///< [rad]
   double radius;
   bool is_free;
   const Settings& settings;
   double timestep;
-  double feed_limit = 0.0;
+  double feed_limit = 0.0;     ///< of a carriage; 0 without one
   std::string_view name = {};  ///< of the robot
   /// Middle of the snake where it starts, and height of the ground there, world frame [m].
   Eigen::Vector2d start_center = Eigen::Vector2d::Zero();
@@ -116,9 +117,10 @@ struct SnakeContext {
     using C = SnakeContext;
     return std::tuple{field("timestep", &C::timestep, "s", "of the simulation"),
                       field("radius", &C::radius, "m", "of the links"),
-                      field("feed_limit", &C::feed_limit, "m", "of the carriage"),
-                      field("is_free", &C::is_free, "", "no carriage")};
+                      field("feed_limit", &C::feed_limit, "m", "of the carriage; 0 without one"),
+                      field("is_free", &C::is_free, "", "neither fixed nor on a carriage")};
   }
+  [[nodiscard]] bool is_fixed() const noexcept { return !is_free && feed_limit == 0.0; }
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
   [[nodiscard]] RobotSizes sizes() const noexcept { return joints(); }
 };

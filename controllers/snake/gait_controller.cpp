@@ -177,6 +177,7 @@ void GaitController::read_pole(const SnakeContext& context) {
   }
   if (settings.has("pole_radius")) {
     if (gait.kind != GaitKind::Helix) throw ModelError("pole_radius: needs gait = helix");
+    if (context.link_lengths[1] == 0.0) throw ModelError("pole_radius: needs joint = \"hinge\"");
     const double pole = settings.number("pole_radius");
     const double length = context.link_lengths.back();
     const auto amplitude = helix_amplitude(pole + context.radius, gait.lag, length, joints_);

@@ -7,6 +7,7 @@
 
 #include "controllers/interface/snake_controller.hpp"
 #include "controllers/snake/ground_path_follower.hpp"
+#include "controllers/snake/snake_settings.hpp"
 #include "controllers/watch/progress_watch.hpp"
 #include "tendril/snake/gait.hpp"
 
@@ -32,8 +33,8 @@ class GaitController final : public SnakeController {
        "direction from tail to head about the world's z axis, mean over the last period"},
       {"advance", "m", "displacement of the center of mass along the world's x axis"},
       {"rise", "m", "displacement of the center of mass upwards"},
-      {"slip", "m", "largest change of `rise` while holding on a pole"},
-      {"goals", "", "goals reached"}};
+      snake_quantity::kSlip,
+      snake_quantity::kGoals};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.

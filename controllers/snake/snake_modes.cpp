@@ -25,8 +25,8 @@ std::span<const SettingInfo> snake_settings() {
   static const std::vector<SettingInfo> all = [] {
     std::vector<SettingInfo> infos{setting::choice(
         "mode", "gait path",
-        "gait: a free snake moves by gaits; path: a carriage feeds it along a path, its body "
-        "follows its head")};
+        "gait: a free snake moves by gaits; path: a carriage feeds it along a path, or on a fixed "
+        "base it unfolds along one; its body follows its head")};
     // The settings common to both, `speed` and `target`, are listed once.
     for (const auto settings : {SnakePathController::settings(), GaitController::settings()}) {
       for (const SettingInfo& info : settings)
@@ -52,6 +52,8 @@ std::unique_ptr<SnakeController> make_snake_controller(const SnakeContext& conte
       throw ModelError(std::string(info.name) + ": needs mode = " + (is_path ? "gait" : "path"));
     }
   }
+  if (!is_path && context.is_fixed())
+    throw ModelError("mode = gait: needs base.kind = \"free\": a fixed base does not move");
   if (is_path) return std::make_unique<SnakePathController>(context);
   return std::make_unique<GaitController>(context);
 }

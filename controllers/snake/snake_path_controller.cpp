@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <optional>
 #include <string>
 
 #include "controllers/snake/snake_settings.hpp"
@@ -26,6 +28,9 @@ constexpr double kMinSpacing = 1e-3;     // [m], between waypoints
 constexpr double kCornerSpacing = 0.02;  // [m], between points of rounded corners
 constexpr double kCheckStep = 0.005;     // [m], of feed
 constexpr int kBisections = 40;
+constexpr double kHeadRate = 0.5;     // [rad/s], of the turn at the end of the path
+constexpr double kLeastTurn = 1e-3;   // [rad]
+constexpr double kFoldMargin = 0.02;  // of the body, folded more than the path is shorter
 // Fractions of the curvature that the chain can follow in steady arcs: largest curvature of a
 // trail, and curvature of its bends. A piece of the path whose end curvatures differ by c has a
 // curvature of up to 1.76 c.
@@ -46,7 +51,7 @@ Isometry3d carriage(double feed) noexcept {
 }
 
 /// Distance of p from the path near s, by its osculating parabola at s, the joint's parameter.
-double distance(const PathView& path, const Vector3d& p, double s) noexcept {
+double distance(CurveRef path, const Vector3d& p, double s) noexcept {
   const CurvePoint point = path.at(s);
   const Vector3d offset = p - point.position;
   const double ds = offset.dot(point.first) / point.first.squaredNorm();
@@ -57,9 +62,10 @@ double distance(const PathView& path, const Vector3d& p, double s) noexcept {
 
 std::span<const SettingInfo> SnakePathController::settings() {
   static constexpr SettingInfo kAll[] = {
-      setting::numbers("waypoints", "m",
-                       "path: points through which it passes, x y z each, in the frame of the "
-                       "carriage's base; the first on the feed axis"),
+      setting::numbers(
+          "waypoints", "m",
+          "path: points through which it passes, x y z each, in the frame of the "
+          "base; the first on the feed axis, with a fixed base also at the base itself"),
       snake_setting::kCornerRadius,
       snake_setting::kTarget,
       snake_setting::kSpeed,
@@ -69,8 +75,18 @@ std::span<const SettingInfo> SnakePathController::settings() {
                       "path: it is fixed up to this distance ahead of the head"),
       setting::number("trail_spacing", "m", "0.03", {2.0 * kMinSpacing, 0.1},
                       "path: the trail gets a new point when the target has moved this far"),
+      setting::number(
+          "fold", "m", "", kNotNegative,
+          "path, fixed base: length of the body that is folded aside at the start, over "
+          "the straight beginning of the path; the head advances as it unfolds; default: "
+          "as much as the path is shorter than the body"),
+      setting::number("fold_angle", "rad", "0", {-2.0 * std::numbers::pi, 2.0 * std::numbers::pi},
+                      "path, fixed base: direction of the fold, from y about x"),
       setting::flag("back", false,
                     "path: at its end the snake returns along it to the start; not with a target"),
+      setting::numbers("head_orientation", "rad",
+                       "path: roll, pitch (up is positive) and yaw of the head in the frame of the "
+                       "base, to which it turns at the end of the path while it stays there"),
       setting::choice("joints", "all even",
                       "path: all: all joints as near to it as possible; even: every second one "
                       "exactly on it"),
@@ -106,10 +122,12 @@ SnakePathController::SnakePathController(const SnakeContext& context)
       jam_path_error_(context.settings.number("jam_path_error")),
       path_tolerance_(context.settings.number("path_tolerance")),
       has_target_(context.settings.has("target")),
-      back_(context.settings.flag("back")) {
+      back_(context.settings.flag("back")),
+      is_fixed_(context.is_fixed()),
+      head_pose_(chain_) {
   const Settings& settings = context.settings;
   context.scene.measure_target("target");
-  if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\"");
+  if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\" or \"fixed\"");
   march_.target =
       settings.choice_index("joints") == 0 ? MarchTarget::AllJoints : MarchTarget::EvenJoints;
   if (back_ && has_target_) throw ModelError("back: must not be given together with target");
@@ -125,11 +143,16 @@ SnakePathController::SnakePathController(const SnakeContext& context)
   feed_end_ = context.feed_limit;
   straight_ = chain_.length() + trail_spacing_;  // ahead of the start's feed
   read_waypoints(settings);
-  if (!waypoints_.empty()) check_waypoints(context.feed_limit);
   if (waypoints_.empty() && !has_target_)
     throw ModelError("waypoints: missing: mode = path needs waypoints, target or both");
-  const double trail = has_target_ ? (chain_.length() + context.feed_limit + look_ahead_) : 0.0;
+  read_head_orientation(settings);
+  if (is_fixed_) read_fold(settings);
+  if (!is_fixed_ && settings.has("fold")) throw ModelError("fold: needs base.kind = \"fixed\"");
+  if (!waypoints_.empty() || is_fixed_) check_waypoints();
+  const double trail = has_target_ ? (chain_.length() + feed_end_ + look_ahead_) : 0.0;
   points_.resize(static_cast<std::size_t>(chain_.joint_count()) + 1);
+  commanded_.resize(points_.size());
+  frames_.resize(points_.size());
   capacity_ = static_cast<int>(waypoints_.size()) + 4 + static_cast<int>(trail / trail_spacing_);
 
   const auto joints = static_cast<std::size_t>(chain_.joint_count());
@@ -141,6 +164,31 @@ SnakePathController::SnakePathController(const SnakeContext& context)
   path_ = memory_.part(GrowingPath::layout(capacity_));
 }
 
+/// Checks the first waypoint, which the path reaches straight from the base.
+void SnakePathController::check_first_waypoint() const {
+  const Vector3d& first = waypoints_.front();
+  const double least = is_fixed_ ? -kOffAxis : kMinSpacing;
+  if (std::hypot(first.y(), first.z()) <= kOffAxis && first.x() >= least) return;
+  throw ModelError(fmt::format("waypoints: point 1 ({:g} {:g} {:g}): must be (x 0 0) with {}",
+                               first.x(), first.y(), first.z(),
+                               is_fixed_ ? "x >= 0: the path begins at the fixed base"
+                                         : "x > 0: the carriage needs a straight path"));
+}
+
+/// Replaces the waypoints by points on arcs of this radius.
+void SnakePathController::round_corners(double radius) {
+  try {
+    const Path rounded = rounded_path(waypoints_, radius, kCornerSpacing);
+    waypoints_.clear();
+    for (const Vector3d& point : rounded.points()) {
+      if (waypoints_.empty() || (point - waypoints_.back()).norm() > kMinSpacing)
+        waypoints_.push_back(point);
+    }
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("waypoints: {}", error.what()));
+  }
+}
+
 void SnakePathController::read_waypoints(const Settings& settings) {
   const std::vector<double> numbers = settings.numbers("waypoints");
   if (numbers.empty()) return;
@@ -150,40 +198,91 @@ void SnakePathController::read_waypoints(const Settings& settings) {
   }
   for (std::size_t i = 0; i < numbers.size(); i += 3)
     waypoints_.emplace_back(numbers[i], numbers[i + 1], numbers[i + 2]);
-  const Vector3d& first = waypoints_.front();
-  if (std::hypot(first.y(), first.z()) > kOffAxis || first.x() < kMinSpacing) {
-    throw ModelError(
-        fmt::format("waypoints: point 1 ({:g} {:g} {:g}): must be (x 0 0) with x > 0: the carriage "
-                    "needs a straight path",
-                    first.x(), first.y(), first.z()));
-  }
+  check_first_waypoint();
   const double radius = settings.number("corner_radius");
-  if (radius > 0.0) {
-    try {
-      const Path rounded = rounded_path(waypoints_, radius, kCornerSpacing);
-      waypoints_.clear();
-      for (const Vector3d& point : rounded.points()) {
-        if (waypoints_.empty() || (point - waypoints_.back()).norm() > kMinSpacing)
-          waypoints_.push_back(point);
-      }
-    } catch (const ModelError& error) {
-      throw ModelError(fmt::format("waypoints: {}", error.what()));
-    }
-  }
-  // The straight piece extends to the last point on the axis.
-  while (waypoints_.size() > 2 && std::hypot(waypoints_[1].y(), waypoints_[1].z()) <= kOffAxis &&
-         waypoints_[1].x() > waypoints_[0].x() && radius > 0.0) {
+  if (radius > 0.0) round_corners(radius);
+  // From the fixed base itself the path is straight to the second waypoint.
+  if (waypoints_.front().x() < kMinSpacing) {
     waypoints_.erase(waypoints_.begin());
+    direction_ = waypoints_.front().normalized();
   }
-  straight_ = waypoints_.front().x();
+  const auto is_ahead = [this](const Vector3d& p) {
+    return direction_.cross(p).norm() <= kOffAxis && direction_.dot(p - waypoints_.front()) > 0.0;
+  };
+  // The straight piece extends to the last point on the axis.
+  while (waypoints_.size() > 2 && is_ahead(waypoints_[1]) && radius > 0.0)
+    waypoints_.erase(waypoints_.begin());
+  straight_ = waypoints_.front().norm();
 }
 
-/// Builds the whole path and marches along it.
-void SnakePathController::check_waypoints(double feed_limit) {
-  std::vector<double> memory(
-      static_cast<std::size_t>(GrowingPath::memory_size(static_cast<int>(waypoints_.size()) + 2)));
-  GrowingPath path(memory, growing_);
-  path.start(Vector3d::Zero(), Vector3d::UnitX(), straight_);
+/// Reads how much of the body is folded, and over which length.
+void SnakePathController::read_fold(const Settings& settings) {
+  const double length = chain_.length();
+  for (std::size_t i = 0; i < waypoints_.size(); ++i) {
+    if (waypoints_[i].norm() <= length) continue;
+    throw ModelError(fmt::format(
+        "waypoints: point ({:g} {:g} {:g}): leaves the reach of the fixed "
+        "base: {:.3g} m from it, the body is {:.3g} m long",
+        waypoints_[i].x(), waypoints_[i].y(), waypoints_[i].z(), waypoints_[i].norm(), length));
+  }
+  const std::optional<double> given = settings.optional_number("fold");
+  if (waypoints_.empty()) {
+    if (!given.has_value()) throw ModelError("fold: missing: a fixed base needs it to advance");
+    straight_ = std::max(length - *given, 0.0) + trail_spacing_;
+  }
+  double path_length = straight_;
+  for (std::size_t i = 1; i < waypoints_.size(); ++i)
+    path_length += (waypoints_[i] - waypoints_[i - 1]).norm();
+  fold_ = given.value_or(std::max(0.0, (1.0 + kFoldMargin) * length - path_length));
+  aside_ = Eigen::AngleAxisd(settings.number("fold_angle"), Vector3d::UnitX()) * Vector3d::UnitY();
+  if (direction_.cross(aside_).norm() < kOffAxis)
+    throw ModelError("fold_angle: must not be along the straight beginning of the path");
+  chooses_fold_ = !given.has_value() && fold_ > 0.0;
+  fold(fold_);
+}
+
+/// Folds this length of the body [m].
+void SnakePathController::fold(double length) {
+  fold_ = length;
+  folding_ = std::min(straight_, chain_.length() - fold_);
+  if (folding_ > 0.0 && fold_ <= FoldedPath::largest(folding_)) return;
+  throw ModelError(
+      fmt::format("fold: {:.3g} m: does not fit on the path's straight beginning of "
+                  "{:.3g} m, must be <= {:.3g} m",
+                  fold_, straight_, FoldedPath::largest(std::max(folding_, 0.0))));
+}
+
+void SnakePathController::read_head_orientation(const Settings& settings) {
+  const std::vector<double> angles = settings.numbers("head_orientation");
+  if (angles.empty()) return;
+  if (angles.size() != 3) {
+    throw ModelError(
+        fmt::format("head_orientation: {} numbers: must be roll, pitch and yaw", angles.size()));
+  }
+  for (const char* const other : {"target", "back"}) {
+    if (other == std::string_view("back") ? back_ : has_target_)
+      throw ModelError(fmt::format("head_orientation: must not be given together with {}", other));
+  }
+  turns_head_ = true;
+  R_BG_ = head_orientation(angles[0], angles[1], angles[2]);
+}
+
+FoldedPath SnakePathController::body_path(const PathView& path, double feed) const noexcept {
+  return {path, folding_, stored(feed), aside_};
+}
+
+MarchResult SnakePathController::march(const PathView& path, double feed,
+                                       MarchMemory out) const noexcept {
+  const FoldedPath body = body_path(path, feed);
+  return march_from_base(chain_, body, is_fixed_ ? 0.0 : feed, Matrix3d::Identity(), out, march_);
+}
+
+double SnakePathController::head(std::span<double> next) const noexcept {
+  return parameters_(next).back() - stored(next_feed_(next));
+}
+
+/// Appends all waypoints; refuses one that the path cannot reach.
+void SnakePathController::append_waypoints(GrowingPath& path) const {
   for (std::size_t i = 1; i < waypoints_.size(); ++i) {
     const GrowResult grown = path.append(waypoints_[i]);
     if (grown.status == GrowStatus::TooNear) {
@@ -201,30 +300,43 @@ void SnakePathController::check_waypoints(double feed_limit) {
       throw ModelError(fmt::format("waypoints: point {}: {}", i + 1, to_string(grown.status)));
   }
   path.finish();
+}
+
+/// Builds the whole path and marches along it.
+void SnakePathController::check_waypoints() {
+  std::vector<double> memory(
+      static_cast<std::size_t>(GrowingPath::memory_size(static_cast<int>(waypoints_.size()) + 2)));
+  GrowingPath path(memory, growing_);
+  path.start(Vector3d::Zero(), direction_, straight_);
+  append_waypoints(path);
   const PathView view = path.view();
   const CurveReport report = check_curve(chain_, view, 0.0);
-  if (!report.ok()) throw ModelError("waypoints: " + describe(report));
+  if (!report.ok() && !(is_fixed_ && report.fault == CurveFault::TooShort))
+    throw ModelError("waypoints: " + describe(report));
 
   std::vector<double> angles(static_cast<std::size_t>(chain_.joint_count())),
       parameters(static_cast<std::size_t>(chain_.module_count()) + 1);
-  const auto march = [&](double feed) {
-    return march_from_base(chain_, view, feed, Matrix3d::Identity(), {angles, parameters}, march_);
-  };
-  const double end = std::min(feed_limit, straight_);
+  const auto march_at = [&](double feed) { return march(view, feed, {angles, parameters}); };
+  // The chords of a chain are shorter than the arcs of its fold.
+  while (chooses_fold_ && march_at(0.0).status == MarchStatus::PathTooShort)
+    fold(fold_ + kFoldMargin * chain_.length());
+  const double end = is_fixed_ ? fold_ : std::min(feed_end_, straight_);
   double reached = 0.0, missed = end;
-  bool short_path = false;
-  for (int i = 0; !short_path && reached < end; ++i) {
+  bool short_path = false, at_end = false;
+  for (int i = 0; !short_path && !at_end; ++i) {
     const double feed = std::min(i * kCheckStep, end);
-    const MarchResult result = march(feed);
+    const MarchResult result = march_at(feed);
     short_path = result.status == MarchStatus::PathTooShort;
     if (!result.ok() && !(short_path && i > 0)) {
-      throw ModelError(fmt::format("waypoints: at a feed of {:.3g} m: {}", feed, describe(result)));
+      throw ModelError(fmt::format("waypoints: at a feed of {:.3g} m{}: {}", feed,
+                                   is_fixed_ ? " from the fold" : "", describe(result)));
     }
     (short_path ? missed : reached) = feed;
+    at_end = reached >= end;
   }
   for (int i = 0; short_path && i < kBisections; ++i) {
     const double middle = 0.5 * (reached + missed);
-    (march(middle).ok() ? reached : missed) = middle;
+    (march_at(middle).ok() ? reached : missed) = middle;
   }
   feed_end_ = has_target_ ? end : reached;
 }
@@ -234,28 +346,26 @@ void SnakePathController::begin(const SnakeMeasurement& measurement,
   started_(next) = true;
   start_time_(next) = measurement.time;
   sensed_time_(next) = measurement.time;
-  sensed_feed_(next) = measurement.feed;
   start_center_(next) = measurement.center_of_mass;
   const double straight =
       waypoints_.empty() ? std::max(measurement.feed, 0.0) + straight_ : straight_;
-  path_feed_end_(next) = std::min(feed_end_, straight);
+  path_feed_end_(next) = is_fixed_ ? feed_end_ : std::min(feed_end_, straight);
   const double feed = std::clamp<double>(measurement.feed, 0.0, path_feed_end_(next));
   feed_(next) = feed;
   next_feed_(next) = feed;
   start_feed_(next) = feed;
+  sensed_feed_(next) = feed;
   waypoint_(next) = 1;
-  target_(next) = Vector3d(straight, 0.0, 0.0);
-  along_(next) = Vector3d::UnitX();
+  target_(next) = straight * direction_;
+  along_(next) = direction_;
 
   GrowingPath path(path_(next), growing_);
-  path.start(Vector3d::Zero(), Vector3d::UnitX(), straight);
-  parameters_(next).back() = feed + chain_.length();
+  path.start(Vector3d::Zero(), direction_, straight);
+  parameters_(next).back() = (is_fixed_ ? 0.0 : feed) + chain_.length();
   extend_path(measurement, next);
   for (const Block& set : {start_angles_, from_angles_, to_angles_})
     std::copy_n(measurement.q.data(), measurement.q.size(), set(next).begin());
-  const MarchResult march = march_from_base(chain_, path.view(), feed, Matrix3d::Identity(),
-                                            {to_angles_(next), parameters_(next)}, march_);
-  if (!march.ok())
+  if (!march(path.view(), feed, {to_angles_(next), parameters_(next)}).ok())
     std::copy_n(measurement.q.data(), measurement.q.size(), to_angles_(next).begin());
 }
 
@@ -263,7 +373,7 @@ void SnakePathController::begin(const SnakeMeasurement& measurement,
 void SnakePathController::extend_path(const SnakeMeasurement& measurement,
                                       std::span<double> next) const noexcept {
   GrowingPath path(path_(next), growing_);
-  const double desired = parameters_(next).back() + look_ahead_;
+  const double desired = head(next) + look_ahead_;
   const int count = static_cast<int>(waypoints_.size());
   while (path.view().end() < desired && waypoint_(next) < count) {
     const Vector3d& point = waypoints_[waypoint_(next)];
@@ -297,7 +407,7 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
   auto last = target_(next), along = along_(next), bend = bend_(next);
   const double radius = 1.0 / (kBendFraction * curvature_limit_);
   const double largest_rotation = trail_spacing_ / radius;
-  const double head = parameters_(next).back();
+  const double head = this->head(next);
   complete_(next) = false;
   for (int i = 0; i < kTargetsPerPeriod && path.view().end() < head + look_ahead_; ++i) {
     const Vector3d to_target = p_BG - last;
@@ -336,50 +446,91 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
   }
 }
 
+/// What remains to be done at the end of the path.
+void SnakePathController::stop(std::span<double> next, double dt, bool is_back) noexcept {
+  if (back_ && !is_back)
+    returning_(next) = true;
+  else if (turns_head_ && turned_(next) < 1.0)
+    turn_head(next, dt);
+  else
+    status_(next) = ControllerStatus::Finished;
+}
+
+/// Turns the head further from its orientation on the path to the desired one.
+void SnakePathController::turn_head(std::span<double> next, double dt) noexcept {
+  const PathView path(path_(next));
+  const MarchResult at_end = march(path, next_feed_(next), {to_angles_(next), parameters_(next)});
+  snake_frames(chain_, at_end.X_WB, to_angles_(next), frames_);
+  const Isometry3d X_BH = frames_.back();
+  const Eigen::AngleAxisd turn(Matrix3d(X_BH.linear().transpose() * R_BG_));
+  const std::span<const double> from = from_angles_(next);
+  const std::span<double> to = to_angles_(next);
+  const auto reach = [&](double fraction, int /*trial*/) noexcept {
+    Isometry3d X = X_BH;
+    X.rotate(Eigen::AngleAxisd(fraction * turn.angle(), turn.axis()));
+    std::copy(from.begin(), from.end(), to.begin());
+    MarchResult result;
+    result.status =
+        head_pose_.reach(at_end.X_WB, X, to).converged ? MarchStatus::Ok : MarchStatus::JointLimit;
+    return result;
+  };
+  const double desired =
+      std::min(1.0, turned_(next) + kHeadRate * dt / std::max(turn.angle(), kLeastTurn));
+  const FollowStep step = follow_marches(reach, turned_(next), desired, rate_limit_ * dt, from, to);
+  if (step.s == turned_(next)) status_(next) = ControllerStatus::NotReached;
+  turned_(next) = step.s;
+}
+
 /// The next setpoint of feed and joints, within the limits of speed, acceleration and joint rates.
-void SnakePathController::move(std::span<double> next, double dt) const noexcept {
+void SnakePathController::move(std::span<double> next, double dt) noexcept {
   const PathView path(path_(next));
   const double feed_left = path_feed_end_(next) - next_feed_(next);
   const bool is_back = returning_(next);
-  const double to_go = is_back ? next_feed_(next) - start_feed_(next)
-                               : std::min(path.end() - parameters_(next).back(), feed_left);
+  const double to_go =
+      is_back ? next_feed_(next) - start_feed_(next) : std::min(path.end() - head(next), feed_left);
   if (to_go <= kArrived) {
     planned_speed_(next) = 0.0;
     const bool at_end = is_back || complete_(next) || feed_left <= kArrived;
-    if (!at_end || status_(next) != ControllerStatus::Working) return;
-    if (back_ && !is_back)
-      returning_(next) = true;
-    else
-      status_(next) = ControllerStatus::Finished;
+    if (at_end && status_(next) == ControllerStatus::Working) stop(next, dt, is_back);
     return;
   }
   const double speed = std::min({speed_, planned_speed_(next) + acceleration_ * dt,
                                  std::sqrt(2.0 * acceleration_ * to_go), 0.5 * to_go / dt});
   const double desired = feed_(next) + (is_back ? -speed : speed) * dt;
-  const FollowStep step = follow_path(
-      chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), feed_(next), desired,
-      rate_limit_ * dt, from_angles_(next), {to_angles_(next), parameters_(next)}, march_);
+  const auto march_at = [&](double feed, int /*trial*/) noexcept {
+    return march(path, feed, {to_angles_(next), parameters_(next)});
+  };
+  const FollowStep step = follow_marches(march_at, feed_(next), desired, rate_limit_ * dt,
+                                         from_angles_(next), to_angles_(next));
   next_feed_(next) = step.s;
   planned_speed_(next) = std::abs(step.s - feed_(next)) / dt;
-  const MarchStatus march = step.march.status;
-  if (march == MarchStatus::JointLimit || march == MarchStatus::TooTight)
+  const MarchStatus status = step.march.status;
+  if (status == MarchStatus::JointLimit || status == MarchStatus::TooTight)
     status_(next) = ControllerStatus::PathTooTight;
 }
 
 /// Measures the speed and the distance of the joints from the path.
 void SnakePathController::watch(const SnakeMeasurement& measurement,
                                 std::span<double> next) noexcept {
+  const double feed = is_fixed_ ? next_feed_(next) : measurement.feed;
   if (measurement.time > sensed_time_(next)) {
-    sensed_speed_(next) =
-        (measurement.feed - sensed_feed_(next)) / (measurement.time - sensed_time_(next));
+    sensed_speed_(next) = (feed - sensed_feed_(next)) / (measurement.time - sensed_time_(next));
   }
   sensed_time_(next) = measurement.time;
-  sensed_feed_(next) = measurement.feed;
+  sensed_feed_(next) = feed;
   snake_points(chain_, carriage(measurement.feed),
                {measurement.q.data(), static_cast<std::size_t>(measurement.q.size())}, points_);
-  const PathView path(path_(next));
+  const PathView view(path_(next));
+  const FoldedPath path = body_path(view, next_feed_(next));
   const std::span<const double> s = parameters_(next);
   double largest = 0.0;
+  if (turned_(next) > 0.0) {  // off the path on purpose
+    snake_points(chain_, carriage(measurement.feed), to_angles_(next), commanded_);
+    for (std::size_t j = 0; j < points_.size(); ++j)
+      largest = std::max(largest, (points_[j] - commanded_[j]).norm());
+    path_error_(next) = largest;
+    return;
+  }
   for (std::size_t j = 0; j < points_.size(); ++j) {
     const double guess = j % 2 == 0 ? s[j / 2] : 0.5 * (s[j / 2] + s[j / 2 + 1]);
     largest = std::max(largest, distance(path, points_[j], guess));
@@ -427,31 +578,39 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
     command.q_rate[j] = fade * (to[i] - from[i]) / dt;
   }
   const double feed_step = next_feed_(next) - feed_(next);
-  command.feed = feed_(next) + fraction * feed_step;
-  command.feed_rate = feed_step / dt;
+  const double feed = feed_(next) + fraction * feed_step;
+  if (!is_fixed_) {
+    command.feed = feed;
+    command.feed_rate = feed_step / dt;
+  }
   command.gravity_factor = gravity_factor_;
   step_(next) = step < steps_ ? step : 0;
 
   report.status = status_(next);
   const double whole = path_feed_end_(next) - start_feed_(next);
   const double passed =
-      whole > 0.0 ? std::clamp((command.feed - start_feed_(next)) / whole, 0.0, 1.0) : 1.0;
+      whole > 0.0 ? std::clamp((feed - start_feed_(next)) / whole, 0.0, 1.0) : 1.0;
   report.progress = !back_ ? passed : 0.5 * (returning_(next) ? 2.0 - passed : passed);
   own(report, "path_error") = path_error_(next);
   if (since >= start_delay_) report.path_excess = path_error_(next) / path_tolerance_;
   own(report, "speed") = sensed_speed_(next);
+  if (turns_head_) {
+    const Matrix3d R_BH = measurement.X_WT.linear().transpose() * measurement.X_WE.linear();
+    own(report, "head_angle_error") = Eigen::AngleAxisd(Matrix3d(R_BH.transpose() * R_BG_)).angle();
+  }
   const Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
   own(report, "heading") = std::atan2(along.y(), along.x());
   own(report, "advance") = measurement.center_of_mass.x() - start_center_(next).x();
   own(report, "rise") = measurement.center_of_mass.z() - start_center_(next).z();
   const PathView path(path_(next));
-  report.target = base_pose(measurement) * path.at(parameters_(next).back()).position;
+  report.target = base_pose(measurement) * path.at(head(next)).position;
 }
 
 int SnakePathController::path(const SnakeMeasurement& measurement, std::span<const double> memory,
                               std::span<Vector3d> points) const noexcept {
   if (!started_(memory) || points.size() < 2) return 0;
-  const PathView path(path_(memory));
+  const PathView view(path_(memory));
+  const FoldedPath path = body_path(view, feed_(memory));
   const Isometry3d X_WB = base_pose(measurement);
   const double begin = measurement.feed, end = path.end();
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "controllers/interface/controller.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/settings.hpp"
 
@@ -21,3 +22,11 @@ inline constexpr SettingInfo kCornerRadius = setting::number(
     "0: smooth through all points");
 
 }  // namespace tendril::snake_setting
+
+// Quantities of gaits, which fed paths have too, with 0, for the sake of one table.
+namespace tendril::snake_quantity {
+
+inline constexpr Quantity kSlip{"slip", "m", "largest change of `rise` while holding on a pole"};
+inline constexpr Quantity kGoals{"goals", "", "goals reached"};
+
+}  // namespace tendril::snake_quantity

@@ -17,6 +17,7 @@
 #include "tendril/mobile/continuum_solver.hpp"
 #include "tendril/mobile/robot.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/snake/path_march.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
 // Robots as Python has them: what the library calculates with, and a name. `python_robot` makes one
@@ -60,15 +61,25 @@ struct PySnake {
 
   std::string name;
   SnakeChain chain;
+  MarchBase base;
+  double feed_limit;  ///< of a carriage [m]
 };
 [[nodiscard]] inline PySnake python_robot(const SnakeDescription& snake) {
-  return {snake.name, snake.kinematics()};
+  const MarchBase base = snake.base == SnakeBase::Free    ? MarchBase::Free
+                         : snake.base == SnakeBase::Fixed ? MarchBase::Fixed
+                                                          : MarchBase::Carriage;
+  return {snake.name, snake.kinematics(), base, snake.feed_limit};
 }
 [[nodiscard]] inline PySnake python_robot(const SnakeContext& from) {
   const std::span<const double> lengths = from.link_lengths;
-  return {std::string(from.name), SnakeChain({.link_lengths = {lengths.begin() + 1, lengths.end()},
-                                              .joint_limit = from.joint_limit,
-                                              .rear_length = lengths.front()})};
+  const MarchBase base = from.is_free      ? MarchBase::Free
+                         : from.is_fixed() ? MarchBase::Fixed
+                                           : MarchBase::Carriage;
+  return {std::string(from.name),
+          SnakeChain({.link_lengths = {lengths.begin() + 1, lengths.end()},
+                      .joint_limit = from.joint_limit,
+                      .rear_length = lengths.front()}),
+          base, from.feed_limit};
 }
 
 struct PyMobileRobot {

@@ -21,11 +21,11 @@ struct KindInfo {
 constexpr KindInfo kKinds[] = {
     {FileKind::Experiment, "an experiment", "for tendril run, view and plan"},
     {FileKind::Scene, "a scene", "for tendril run, view and plan"},
-    {FileKind::Robot, "a robot file", "for tendril run, view, model, ik and fk"},
+    {FileKind::Robot, "a robot file", "for tendril run, view, model, ik, fk and march"},
     {FileKind::Tube, "a tube file", "for tendril view and tendril model, and for scenes to attach"},
     {FileKind::Plan, "a plan file", "for tendril plan"},
     {FileKind::Recording, "a recording", "for tendril view, render and rollout"},
-    {FileKind::Table, "a table", "for tendril ik (targets) and tendril fk (states)"},
+    {FileKind::Table, "a table", "for tendril ik (targets), fk (states) and march (a path)"},
     {FileKind::Mesh, "a mesh", "for scenes and plan files to name"}};
 
 const KindInfo* info_of(FileKind kind) {

@@ -162,4 +162,16 @@ void add_carriage_inertia(XmlNode& carriage, double mass) {
                {{"pos", {0, 0, 0}}, {"mass", mass}, {"diaginertia", {inertia, inertia, inertia}}});
 }
 
+void add_payload(XmlNode& body, std::initializer_list<double> position, double mass,
+                 double radius) {
+  body.add("body", {{"name", names::kPayload}, {"pos", position}})
+      .add("geom", {{"name", names::kPayload},
+                    {"type", "sphere"},
+                    {"size", radius},
+                    {"mass", mass},
+                    {"contype", 0},
+                    {"conaffinity", 0},
+                    {"rgba", "0.35 0.35 0.38 1"}});
+}
+
 }  // namespace tendril

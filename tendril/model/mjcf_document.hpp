@@ -93,4 +93,7 @@ class MjcfDocument {
 /// Adds the inertia of a carriage, that of a sphere.
 void add_carriage_inertia(XmlNode& carriage, double mass);
 
+/// Adds the body `payload` with its geom: a sphere that touches nothing, its middle at `position`.
+void add_payload(XmlNode& body, std::initializer_list<double> position, double mass, double radius);
+
 }  // namespace tendril

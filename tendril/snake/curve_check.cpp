@@ -76,14 +76,13 @@ CurveReport check_curve(const SnakeChain& chain, CurveRef curve, double s_start,
 
   double shortest = std::numeric_limits<double>::infinity();
   for (int j = 1; j <= chain.joint_count(); ++j)
-    shortest = std::min(shortest, chain.link_length(j));
+    if (chain.link_length(j) > 0.0) shortest = std::min(shortest, chain.link_length(j));
   const double spacing = shortest / kSamplesPerLink;
 
   double s = s_start, distance = 0.0;
   double module_distance = 0.0, module_angle = 0.0;
   const auto module_length = [&chain](int k) {
-    const int last = std::min(k, chain.module_count());
-    return chain.link_length(2 * last - 1) + chain.link_length(2 * last);
+    return chain.module_length(std::min(k, chain.module_count()));
   };
   CurvePoint before = curve.at(s);
   for (int i = 0; i < kLargestCount && s < curve.end() && distance < largest_distance; ++i) {

@@ -186,6 +186,7 @@ std::vector<Eigen::Vector3d> link_middles(const SnakeChain& chain, std::span<con
   std::vector<Eigen::Vector3d> middles;
   if (chain.rear_length() > 0.0) middles.emplace_back(-chain.rear_length() / 2.0, 0.0, 0.0);
   for (int j = 1; j <= chain.joint_count(); ++j) {
+    if (chain.link_length(j) == 0.0) continue;  // between the axes of a universal joint
     middles.emplace_back(frames[static_cast<std::size_t>(j)] *
                          Eigen::Vector3d(-chain.link_length(j) / 2.0, 0.0, 0.0));
   }

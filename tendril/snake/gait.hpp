@@ -104,8 +104,8 @@ inline constexpr double kLargestHelixAmplitude = 2.0;  // [rad]
 [[nodiscard]] std::optional<double> helix_amplitude(double radius, double lag, double link_length,
                                                     int joints);
 
-/// Middle points of the links 1 .. N and, first, of body 0 if it has a length, in the frame of the
-/// base. Allocates.
+/// Middle points of the links 1 .. N that have a length and, first, of body 0 if it has a length,
+/// in the frame of the base. Allocates.
 [[nodiscard]] std::vector<Eigen::Vector3d> link_middles(const SnakeChain& chain,
                                                         std::span<const double> angles);
 

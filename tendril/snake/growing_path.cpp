@@ -30,7 +30,6 @@ constexpr std::size_t kCount = 0, kFirst = 1, kPending = 2, kWaiting = 3, kHeade
 constexpr std::size_t kNodeSize = 13;
 
 constexpr int kCurvatureSamples = 8;  // of a new piece
-constexpr int kTrials = 6;            // of a step along the path
 
 /// z carried from tangent to tangent by the smallest rotation.
 Vector3d carried(const Vector3d& z, const Vector3d& from, const Vector3d& to) noexcept {
@@ -287,33 +286,12 @@ FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirec
                        std::span<const double> before, MarchMemory out,
                        const MarchOptions& options) noexcept {
   assert(before.size() == out.angles.size() && before.data() != out.angles.data());
-  FollowStep step{.s = s, .march = {}};
-  double fraction = 1.0;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    const double at = s + fraction * (desired - s);
-    const Matrix3d R_at = direction == MarchDirection::HeadToBase && trial > 0 ? path.frame(at) : R;
-    const MarchResult march = direction == MarchDirection::HeadToBase
-                                  ? march_from_head(chain, path, at, R_at, out, options)
-                                  : march_from_base(chain, path, at, R_at, out, options);
-    if (trial == 0) step.march = march;
-    if (!march.ok()) {
-      fraction *= 0.5;
-      continue;
-    }
-    double change = 0.0;
-    for (std::size_t j = 0; j < before.size(); ++j)
-      change = std::max(change, std::abs(out.angles[j] - before[j]));
-    if (change <= largest_change) {
-      step.s = at;
-      step.largest_change = change;
-      step.march = march;
-      return step;
-    }
-    constexpr double kAim = 0.95;  // of the allowed change
-    fraction *= std::min(0.9, kAim * largest_change / change);
-  }
-  std::copy(before.begin(), before.end(), out.angles.begin());
-  return step;
+  const auto march_at = [&](double at, int trial) noexcept {
+    if (direction == MarchDirection::BaseToHead)
+      return march_from_base(chain, path, at, R, out, options);
+    return march_from_head(chain, path, at, trial > 0 ? path.frame(at) : R, out, options);
+  };
+  return follow_marches(march_at, s, desired, largest_change, before, out.angles);
 }
 
 }  // namespace tendril

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -128,14 +130,41 @@ struct FollowStep {
   MarchResult march;
 };
 
+/// Moves from s towards `desired` as far as no joint moves by more than `largest_change` [rad]
+/// relative to the angles `before`: the leader slows down, angles are not clipped.
+/// `march_at(s, trial)` marches into `angles`. If the march to `desired` fails, the step is tried
+/// shorter. If no step is possible, s is unchanged, `angles` holds `before`, and `march` is that of
+/// the first trial: the reason of its failure, or Ok if `before` is further from the path than
+/// `largest_change`. Precondition: as many angles as before, not the same memory.
+template <class MarchAt>
+FollowStep follow_marches(const MarchAt& march_at, double s, double desired, double largest_change,
+                          std::span<const double> before, std::span<double> angles) noexcept {
+  constexpr int kTrials = 6;
+  constexpr double kAim = 0.95;  // of the allowed change
+  FollowStep step{.s = s, .march = {}};
+  double fraction = 1.0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const double at = s + fraction * (desired - s);
+    const MarchResult march = march_at(at, trial);
+    if (trial == 0) step.march = march;
+    if (!march.ok()) {
+      fraction *= 0.5;
+      continue;
+    }
+    double change = 0.0;
+    for (std::size_t j = 0; j < before.size(); ++j)
+      change = std::max(change, std::abs(angles[j] - before[j]));
+    if (change <= largest_change) return {.s = at, .largest_change = change, .march = march};
+    fraction *= std::min(0.9, kAim * largest_change / change);
+  }
+  std::copy(before.begin(), before.end(), angles.begin());
+  return step;
+}
+
 /// Moves the chain along the path from the head's parameter s to `desired` (the whole body slides,
-/// base included; HeadToBase) or with s that of the base point B_0 (a fed base; BaseToHead), as far
-/// as no joint moves by more than `largest_change` [rad] relative to the angles `before`: the
-/// leader slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at
-/// `desired` (HeadToBase; path.frame(desired)). If the march to `desired` fails, the step is tried
-/// shorter. If no step is possible, s is unchanged, `out.angles` holds `before`, and `march` is
-/// that of the first trial: the reason of its failure, or Ok if `before` is further from the path
-/// than `largest_change`. Allocates nothing. Precondition: N angles before, not out.angles itself.
+/// base included; HeadToBase) or with s that of the base point B_0 (a fed base; BaseToHead), as
+/// `follow_marches` does. R: of the base (BaseToHead) or the head's frame at `desired` (HeadToBase;
+/// path.frame(desired)). Allocates nothing. Precondition: N angles before, not out.angles itself.
 FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,
                        const Eigen::Matrix3d& R, double s, double desired, double largest_change,
                        std::span<const double> before, MarchMemory out,

@@ -33,8 +33,13 @@ SnakeChain::SnakeChain(SnakeParameters parameters) : parameters_(std::move(param
   const std::vector<double>& lengths = parameters_.link_lengths;
   if (lengths.size() < 2 || lengths.size() % 2 != 0)
     refuse("snake", "number of links", static_cast<double>(lengths.size()), "even and >= 2");
+  const bool universal = lengths[0] == 0.0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    require("snake: link " + std::to_string(i + 1), "length", lengths[i], kPositive, "m");
+    const std::string name = "snake: link " + std::to_string(i + 1);
+    if (!universal || i % 2 == 1)
+      require(name, "length", lengths[i], kPositive, "m");
+    else if (lengths[i] != 0.0)
+      refuse(name, "length", lengths[i], "0, as that of link 1: universal joints", "m");
     length_ += lengths[i];
   }
   require("snake", "joint_limit", parameters_.joint_limit, kLimits, "rad");
@@ -68,6 +73,10 @@ bool SnakeChain::within_limits(std::span<const double> angles) const noexcept {
 
 double SnakeChain::curvature_limit(int j) const noexcept {
   const double half = joint_limit(j) / 2.0;
+  if (is_universal()) {
+    const int k = (j + 1) / 2;
+    return 2.0 * std::sin(half) / (0.5 * (module_length(std::max(k - 1, 1)) + module_length(k)));
+  }
   const auto length = [this](int i) { return link_length(std::clamp(i, 1, joint_count())); };
   if (j % 2 == 0) return std::tan(half) / (0.5 * (length(j - 1) + length(j)));
   const double behind = j == 1 ? length(1) + length(2) : length(j - 2) + length(j - 1);

@@ -8,7 +8,8 @@
 namespace tendril {
 
 struct SnakeParameters {
-  /// a_1 .. a_N from the base to the head [m], > 0; N is even, >= 2.
+  /// a_1 .. a_N from the base to the head [m], > 0; N is even, >= 2. Universal joints: a_1, a_3,
+  /// ... are all 0, so that the axes of joints 2k-1 and 2k meet.
   std::vector<double> link_lengths;
   /// Limit of every joint, in both directions [rad], in (0, pi/2].
   double joint_limit = std::numbers::pi / 2.0;
@@ -27,7 +28,9 @@ struct SnakeParameters {
 ///     R_j = R_{j-1} Rot(axis_j, phi_j),   axis_j = z for odd j, -y for even j
 ///     B_j = B_{j-1} + a_j R_j e_x
 ///
-/// Positive yaw moves the nose to +y (left), positive pitch to +z (up).
+/// Positive yaw moves the nose to +y (left), positive pitch to +z (up). In a chain of universal
+/// joints the first link of every module has the length 0: joints 2k-1 (yaw, first) and 2k (pitch)
+/// are one universal joint at B_{2k-2} = B_{2k-1}, and link 2k follows it.
 /// Source: [Torus] (3)-(10); docs/theory/snakes.md, "The chain".
 class SnakeChain {
  public:
@@ -53,6 +56,12 @@ class SnakeChain {
   [[nodiscard]] double joint_limit(int j) const noexcept {
     return parameters_.joint_limits[static_cast<std::size_t>(j - 1)];
   }
+  /// Returns a_{2k-1} + a_2k [m], k in 1 .. n.
+  [[nodiscard]] double module_length(int k) const noexcept {
+    return link_length(2 * k - 1) + link_length(2 * k);
+  }
+  /// Tells whether the axes of each module's joints meet.
+  [[nodiscard]] bool is_universal() const noexcept { return parameters_.link_lengths[0] == 0.0; }
   [[nodiscard]] double rear_length() const noexcept { return parameters_.rear_length; }
   /// Returns the length from B_0 to B_N when straight [m].
   [[nodiscard]] double length() const noexcept { return length_; }
@@ -62,7 +71,8 @@ class SnakeChain {
   /// that joint j can follow [1/m]:
   ///
   ///     yaw    2 sin(limit/2) / m,  m: mean length of the modules that meet at the joint
-  ///     pitch  tan(limit/2) / a,    a: mean length of the links that meet at the joint
+  ///     pitch  tan(limit/2) / a,    a: mean length of the links that meet at the joint; of a
+  ///                                 universal joint as yaw
   ///
   /// docs/theory/snakes.md, "Steady arcs".
   [[nodiscard]] double curvature_limit(int j) const noexcept;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "tendril/snake/march_start.hpp"
 #include "tendril/snake/module_frame.hpp"
 
 namespace tendril {
@@ -83,8 +84,9 @@ struct Bracket {
       side = 1;
     }
   }
+  [[nodiscard]] double middle() const noexcept { return 0.5 * (low + high); }
   [[nodiscard]] double inside_or_middle(double t) const noexcept {
-    return t > low && t < high ? t : 0.5 * (low + high);
+    return t > low && t < high ? t : middle();
   }
 };
 
@@ -144,6 +146,8 @@ TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, cons
         }
       }
       t = std::min(t + step, distance_left);
+    } else if (method == RootMethod::Bisection) {
+      t = bracket.middle();
     } else if (method == RootMethod::Newton) {
       t = bracket.inside_or_middle(t - gap.value / gap.slope);
     } else {
@@ -236,7 +240,7 @@ class March {
   bool step(int module, const Vector3d& u, double inner, double outer, int direction) noexcept {
     const double s = next.s;
     const Vector3d p = next.point.position;
-    if (direction > 0 && options_.target == MarchTarget::AllJoints) {
+    if (direction > 0 && options_.target == MarchTarget::AllJoints && !chain_.is_universal()) {
       CurvePoint start = next.point;
       start.position -= shift_;
       shift_ = balancing_shift(chain_, curve_, module, s, start, p, u);
@@ -316,7 +320,7 @@ MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_st
     const double rho = std::sqrt(D.x() * D.x() + D.y() * D.y());
     const double pitch = std::atan2(D.z(), rho - inner), yaw = std::atan2(D.y(), D.x());
     if (!march.set(k, 2 * k - 1, yaw, s) || !march.set(k, 2 * k, pitch, s)) return march.result;
-    rotate_yaw(D.x() / rho, D.y() / rho, R);
+    if (rho > 0.0) rotate_yaw(D.x() / rho, D.y() / rho, R);  // 0: along the axis, yaw = 0
     const double reach = std::sqrt((rho - inner) * (rho - inner) + D.z() * D.z());
     rotate_pitch((rho - inner) / reach, D.z() / reach, R);
     s = march.next.s;
@@ -327,11 +331,62 @@ MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_st
   return march.result;
 }
 
+namespace {
+
+/// Sets the angles of the universal joint k from the frame M of the link after it and the direction
+/// D of the link before it, whose frame M becomes:
+///
+///     M^T D / |D| = (cos pitch cos yaw, -sin yaw, -sin pitch cos yaw)
+bool set_universal(March& march, int k, const Vector3d& D, double s, Matrix3d& M) noexcept {
+  const Vector3d v = M.transpose() * D;
+  const double pitch = std::atan2(-v.z(), v.x()),
+               yaw = std::atan2(-v.y(), std::hypot(v.x(), v.z()));
+  if (!march.set(k, 2 * k, pitch, s) || !march.set(k, 2 * k - 1, yaw, s)) return false;
+  rotate_pitch(std::cos(pitch), -std::sin(pitch), M);
+  rotate_yaw(std::cos(yaw), -std::sin(yaw), M);
+  return true;
+}
+
+/// march_from_head of a chain of universal joints: the sphere of [Andersson], backwards.
+MarchResult march_universal_from_head(March& march, const SnakeChain& chain,
+                                      const Matrix3d& R_WH) noexcept {
+  const int n = chain.module_count();
+  double s = march.next.s;
+  Vector3d b = march.next.point.position;
+  Matrix3d M = R_WH;  // of link k
+  march.set_parameter(n, s);
+  for (int k = n; k >= 0; --k) {
+    const double length = k > 0 ? chain.link_length(2 * k) : chain.rear_length();
+    if (k == 0 && length == 0.0) break;
+    if (!march.step(std::max(k, 1), M.col(2), 0.0, length, -1)) return march.result;
+    const Vector3d D = b - march.next.point.position;  // towards the head
+    if (k == n)
+      M = tangent_frame(D, R_WH.col(2));
+    else if (!set_universal(march, k + 1, D, s, M))
+      return march.result;
+    if (k == 0) break;
+    s = march.next.s;
+    b = march.next.point.position;
+    march.set_parameter(k - 1, s);
+  }
+  if (chain.rear_length() == 0.0) {
+    march.set(1, 1, 0.0, s);
+    march.set(1, 2, 0.0, s);
+  }
+  march.result.X_WB.linear() = M;
+  march.result.X_WB.translation() = b;
+  march.result.status = MarchStatus::Ok;
+  return march.result;
+}
+
+}  // namespace
+
 MarchResult march_from_head(const SnakeChain& chain, CurveRef curve, double s_head,
                             const Matrix3d& R_WH, MarchMemory out,
                             const MarchOptions& options) noexcept {
   March march(chain, curve, out, options);
   if (!march.start(s_head, R_WH)) return march.result;
+  if (chain.is_universal()) return march_universal_from_head(march, chain, R_WH);
   const int n = chain.module_count();
   double s = s_head;
   Vector3d b = march.next.point.position;

@@ -14,6 +14,7 @@ namespace tendril {
 enum class RootMethod : std::uint8_t {
   Newton,         ///< [Torus] (24), inside a bracket, with bisection where it would leave that
   FalsePosition,  ///< [Torus] (25) with halved weights (Illinois), always inside a bracket
+  Bisection,      ///< of the bracket, as [Andersson] does for the sphere
 };
 
 enum class MarchStatus : std::uint8_t {
@@ -48,7 +49,9 @@ struct TorusPoint {
 ///
 /// Differs: [Torus] (22) is only defined for |u.D| < outer, has an infinite slope at its edge, and
 /// its first guess is no bracket. docs/theory/snakes.md, "The next point".
-/// Precondition: inner, outer > 0.
+/// With inner = 0 the torus is a sphere, and u counts for nothing: the next universal joint
+/// [Andersson].
+/// Precondition: inner >= 0, outer > 0.
 [[nodiscard]] TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start,
                                        const Eigen::Vector3d& u, double inner, double outer,
                                        int direction, RootMethod method) noexcept;
@@ -58,7 +61,8 @@ enum class MarchTarget : std::uint8_t {
   EvenJoints,  ///< B_0, B_2, ... exactly; the odd points lie a^2 kappa / 2 off it, or further
                ///< where the curvature changes along a few links
   AllJoints,   ///< as near as possible: even points half that distance away on the other side. Only
-               ///< B_0 and the head are exact. docs/theory/snakes.md, "Balanced march"
+               ///< B_0 and the head are exact. docs/theory/snakes.md, "Balanced march". Universal
+               ///< joints are all on the curve, with either
 };
 
 struct MarchOptions {
@@ -95,7 +99,8 @@ struct MarchResult {
 /// given, B_2, B_4, ... B_N lie on the rest of the curve, towards end(). The odd points lie about
 /// a^2 kappa / 2 off it (options.target can distribute that distance among all joints, then
 /// `parameters` are those of the curve's points off the even ones). noexcept, allocates nothing.
-/// Source: [Torus] (23)-(27); docs/theory/snakes.md, "March from the base".
+/// Source: [Torus] (23)-(27), universal joints [Andersson]; docs/theory/snakes.md, "March from the
+/// base".
 MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_start,
                             const Eigen::Matrix3d& R_WB, MarchMemory out,
                             const MarchOptions& options = {}) noexcept;
@@ -105,7 +110,9 @@ MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_st
 /// N + 1 that follows the head through one more yaw joint, only z counts: the head's roll.
 /// Without a rear link phi_1 = 0 and body 0 is aligned with body 1; with one its rear end lies on
 /// the curve as viewed along the axis of joint 1.
-/// noexcept, allocates nothing. docs/theory/snakes.md, "March from the head".
+/// Universal joints: z of the head is as near to z of R_WH as the last link's direction allows;
+/// without a rear link phi_1 = phi_2 = 0, with one its rear end lies on the curve.
+/// noexcept, allocates nothing. docs/theory/snakes.md, "March from the head", "Universal joints".
 MarchResult march_from_head(const SnakeChain& chain, CurveRef curve, double s_head,
                             const Eigen::Matrix3d& R_WH, MarchMemory out,
                             const MarchOptions& options = {}) noexcept;

@@ -46,11 +46,11 @@ FILES = {
 KINDS = {
     "good_experiment.toml": ("an experiment", {"run", "view", "plan"}),
     "good.xml": ("a scene", {"run", "view", "plan"}),
-    "good.toml": ("a robot file", {"run", "view", "model", "ik", "fk"}),
+    "good.toml": ("a robot file", {"run", "view", "model", "ik", "fk", "march"}),
     "tube.toml": ("a tube file", {"view", "model"}),
     "plan.toml": ("a plan file", {"plan"}),
     "path_plan.toml": ("a plan file", {"plan"}),
-    "table.csv": ("a table", {"ik ROBOT", "fk ROBOT"}),
+    "table.csv": ("a table", {"ik ROBOT", "fk ROBOT", "march ROBOT"}),
     "rollout.h5": ("a recording", {"view", "rollout"}),
     "mesh.obj": ("a mesh", set()),
 }
@@ -71,6 +71,8 @@ COMMANDS = {
     "ik ROBOT": lambda file: ["ik", "good.toml", file],
     "fk": lambda file: ["fk", file, "table.csv"],
     "fk ROBOT": lambda file: ["fk", "good.toml", file],
+    "march": lambda file: ["march", file, "table.csv"],
+    "march ROBOT": lambda file: ["march", "good.toml", file],
     "rollout": lambda file: ["rollout", "info", file],
 }
 

@@ -174,7 +174,8 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
             {{"ground_path", "0 0 1 0"}},
             {{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}},
             {{"mode", "path"}, {"waypoints", "1 0 0  2 0 0"}},
-            {{"mode", "path"}, {"target", "t"}}};
+            {{"mode", "path"}, {"target", "t"}},
+            {{"mode", "path"}, {"waypoints", "0.5 0 0 0.9 0 0"}, {"fold", "0.1"}}};
   return switched(of_kind);
 }
 
@@ -213,6 +214,7 @@ bool make(const ControllerKind& kind, const Settings& settings, TestScene& scene
                    .is_free = settings.text("mode") != "path",
                    .settings = settings,
                    .timestep = kTimestep,
+                   .feed_limit = settings.has("fold") ? 0.0 : 1.0,
                    .scene = scene});
   } else if (const auto* make_mobile = kind.make.of<MobileContext>()) {
     const MobileRobot robot(youbot());

@@ -83,6 +83,7 @@ class PerfectSnake {
   explicit PerfectSnake(SnakePathController controller, int joints = 16)
       : measurement(joints),
         command(joints),
+        links(static_cast<std::size_t>(joints), kLink),
         controller_(std::move(controller)),
         memory_(static_cast<std::size_t>(controller_.memory_size())),
         next_(memory_.size()) {
@@ -122,15 +123,16 @@ class PerfectSnake {
   }
 
   /// Returns the joints in the base's frame; an oracle with Eigen's rotations.
-  [[nodiscard]] std::vector<Vector3d> joints() const {
+  [[nodiscard]] std::vector<Vector3d> joints(Isometry3d* head = nullptr) const {
     Isometry3d X = Isometry3d::Identity();
     X.translation().x() = measurement.feed;
     std::vector<Vector3d> points{X.translation()};
     for (Eigen::Index j = 0; j < measurement.q.size(); ++j) {
       X.rotate(AngleAxisd(measurement.q[j], j % 2 == 0 ? Vector3d(0, 0, 1) : Vector3d(0, -1, 0)));
-      X.translate(Vector3d(kLink, 0.0, 0.0));
+      X.translate(Vector3d(links[static_cast<std::size_t>(j)], 0.0, 0.0));
       points.push_back(X.translation());
     }
+    if (head != nullptr) *head = X;
     return points;
   }
   [[nodiscard]] Vector3d head() const { return joints().back(); }
@@ -141,6 +143,7 @@ class PerfectSnake {
   Isometry3d X_WB = Isometry3d::Identity();
   SnakeMeasurement measurement;
   SnakeCommand command;
+  std::vector<double> links;  ///< [m]
   TestReport report{SnakePathController::kQuantities};
   double fastest_joint = 0.0, fastest_feed = 0.0, slowest_feed = 0.0;
 
@@ -148,7 +151,9 @@ class PerfectSnake {
   void place() {
     measurement.X_WT = X_WB;
     measurement.X_WT.translation() += measurement.feed * X_WB.linear().col(0);
-    measurement.X_WE.translation() = X_WB * head();
+    Isometry3d X_BE;
+    static_cast<void>(joints(&X_BE));
+    measurement.X_WE = X_WB * X_BE;
   }
 
   SnakePathController controller_;
@@ -245,11 +250,154 @@ TEST_CASE("snake modes: settings of the other mode and free snakes are refused",
   CHECK_NOTHROW(make_mode({{"gait", "helix"}}, true));
   CHECK_NOTHROW(make_mode({{"mode", "path"}, {"target", "t"}, {"speed", "0.1"}}, false));
   CHECK_THROWS_WITH(make_mode({{"mode", "path"}, {"target", "t"}}, true),
-                    "mode = path: needs base.kind = \"carriage\"");
+                    "mode = path: needs base.kind = \"carriage\" or \"fixed\"");
+  CHECK_THROWS_WITH(make_mode({{"mode", "path"}, {"target", "t"}, {"fold", "0.1"}}, false),
+                    "fold: needs base.kind = \"fixed\"");
   CHECK_THROWS_WITH(make_mode({{"mode", "path"}, {"target", "t"}, {"gait", "helix"}}, false),
                     "gait: needs mode = gait");
   CHECK_THROWS_WITH(make_mode({{"look_ahead", "1"}}, false), "look_ahead: needs mode = path");
   CHECK_THROWS_WITH(make_mode({{"mode", "swim"}}, false), "mode = swim: must be one of gait, path");
+}
+
+namespace {
+
+/// 0.4 m straight, a quarter of a circle of 0.4 m up, and straight on: 1.15 m.
+std::vector<Vector3d> knee() {
+  constexpr double kRadius = 0.4, kStraight = 0.4, kAfter = 0.12;
+  std::vector<Vector3d> points{{kStraight, 0.0, 0.0}};
+  for (int i = 1; i <= 30; ++i) {
+    const double angle = kPi / 2.0 * i / 30;
+    points.emplace_back(kStraight + kRadius * std::sin(angle), 0.0,
+                        kRadius * (1.0 - std::cos(angle)));
+  }
+  for (int i = 1; i <= 6; ++i) points.push_back(points[30] + Vector3d(0.0, 0.0, kAfter * i / 6));
+  return points;
+}
+
+std::string text_of(const std::vector<Vector3d>& points) {
+  std::string text;
+  char number[80];
+  for (const Vector3d& p : points) {
+    std::snprintf(number, sizeof number, "%.9f %.9f %.9f ", p.x(), p.y(), p.z());
+    text += number;
+  }
+  return text;
+}
+
+/// 20 links of 60 mm with hinges, or 10 of 120 mm with universal joints, on a fixed base.
+SnakePathController make_fixed(bool universal, Texts texts) {
+  std::vector<double> lengths = carriage_lengths(20);
+  for (std::size_t j = 1; universal && j <= 20; ++j) lengths[j] = j % 2 == 0 ? 2.0 * kLink : 0.0;
+  const Settings settings(SnakePathController::settings(), std::move(texts));
+  SnakeContext fixed = context(settings, lengths);
+  fixed.feed_limit = 0.0;
+  return SnakePathController(fixed);
+}
+
+}  // namespace
+
+TEST_CASE("snake path: on a fixed base the head follows the path as the body unfolds",
+          "[controllers]") {
+  const bool universal = GENERATE(false, true);
+  constexpr double kNear = 2e-3, kFold = 0.25;  // [m]
+  const std::vector<Vector3d> waypoints = knee();
+  std::vector<Vector3d> path{Vector3d::Zero()};
+  path.insert(path.end(), waypoints.begin(), waypoints.end());
+  PerfectSnake snake(
+      make_fixed(universal, {{"waypoints", text_of(waypoints)}, {"fold", std::to_string(kFold)}}),
+      20);
+  if (universal) {
+    for (std::size_t j = 0; j < 20; ++j) snake.links[j] = j % 2 == 0 ? 0.0 : 2.0 * kLink;
+  }
+  double last_head = 0.0, worst_head = 0.0, worst_body = 0.0, worst_step = 0.0, start = 0.0;
+  snake.run(20.0, [&] {
+    if (snake.measurement.time < 1.1) return;  // it moves onto the path first
+    const std::vector<Vector3d> joints = snake.joints();
+    worst_head = std::max(worst_head, distance_to(path, joints.back()));
+    for (const Vector3d& p : joints)
+      if (p.x() > 0.5) worst_body = std::max(worst_body, distance_to(path, p));
+    CHECK(snake.command.feed == 0.0);
+    const double head = joints.back().z();  // grows along the path
+    if (start == 0.0) start = joints.back().z();
+    worst_step = std::max(worst_step, last_head - head);
+    last_head = head;
+  });
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  CHECK(snake.report.progress == Approx(1.0).margin(2e-3));
+  CHECK(worst_head < kNear);
+  CHECK(worst_body < 0.5 * (universal ? 4.0 : 1.0) * kLink * kLink / 0.4 + kNear);  // a^2/2r
+  CHECK(worst_step < 1e-6);
+  CHECK((snake.head() - waypoints.back()).norm() < kNear);
+  CHECK(waypoints.back().z() - start > 0.15);
+  CHECK(snake.fastest_joint < 3.0 + 1e-9);
+}
+
+TEST_CASE("snake path: at the end of the path the head turns to its orientation and stays there",
+          "[controllers]") {
+  const bool universal = GENERATE(false, true);
+  PerfectSnake snake(make_fixed(universal, {{"waypoints", text_of(knee())},
+                                            {"fold", "0.25"},
+                                            {"head_orientation", "0 1 0.3"}}),
+                     20);
+  if (universal) {
+    for (std::size_t j = 0; j < 20; ++j) snake.links[j] = j % 2 == 0 ? 0.0 : 2.0 * kLink;
+  }
+  snake.run(20.0);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  Isometry3d X_BE;
+  static_cast<void>(snake.joints(&X_BE));
+  const Vector3d x = X_BE.linear().col(0);
+  CHECK(x.isApprox(
+      Vector3d(std::cos(1.0) * std::cos(0.3), std::cos(1.0) * std::sin(0.3), std::sin(1.0)), 1e-6));
+  CHECK(std::abs(X_BE.linear().col(1).z()) < 1e-6);  // no roll
+  CHECK((X_BE.translation() - knee().back()).norm() < 2e-3);
+  CHECK(snake.report["head_angle_error"] < 1e-6);
+  CHECK(snake.fastest_joint < 3.0 + 1e-9);
+}
+
+TEST_CASE("snake path: what is refused on a fixed base", "[controllers]") {
+  struct Case {
+    std::string name;
+    Texts settings;
+    std::string text;
+  };
+  const auto c = GENERATE(values<Case>({
+      {"not at the base",
+       {{"waypoints", "0.3 0.1 0 0.6 0.1 0"}},
+       "waypoints: point 1 (0.3 0.1 0): must be (x 0 0) with x >= 0: the path begins at the fixed"},
+      {"out of reach",
+       {{"waypoints", "0.5 0 0 1.3 0 0"}},
+       "waypoints: point (1.3 0 0): leaves the reach of the fixed base: 1.3 m from it, the body is "
+       "1.2 m long"},
+      {"two angles",
+       {{"waypoints", "0.5 0 0 1 0 0"}, {"head_orientation", "0 1"}},
+       "head_orientation: 2 numbers: must be roll, pitch and yaw"},
+      {"turned head and a target",
+       {{"target", "t"}, {"fold", "0.1"}, {"head_orientation", "0 1 0"}},
+       "head_orientation: must not be given together with target"},
+      {"target alone", {{"target", "t"}}, "fold: missing: a fixed base needs it"},
+      {"too much to fold",
+       {{"waypoints", "0.2 0 0 0.5 0 0"}},
+       "fold: 0.724 m: does not fit on the path's straight beginning of 0.2 m, must be <= 0.344 m"},
+      {"too tight a fold",
+       {{"waypoints", "0.16 0 0 1 0 0"}},
+       "waypoints: at a feed of 0 m from the fold: module 2: joint limit: joint 3 would need"},
+      {"too little folded",
+       {{"waypoints", "0.5 0 0 1 0 0"}, {"fold", "0.1"}},
+       "waypoints: at a feed of 0 m from the fold: module 10: path too short"},
+      {"fold along the path",
+       {{"waypoints", "0 0 0 0 0.5 0"}, {"target", "t"}},
+       "fold_angle: must not be along the straight beginning"},
+  }));
+  DYNAMIC_SECTION(c.name) {
+    CHECK_THROWS_WITH(make_fixed(false, c.settings), Catch::StartsWith(c.text));
+  }
+  const Settings gait(snake_settings(), {});
+  const std::vector<double> lengths = carriage_lengths(16);
+  SnakeContext fixed = context(gait, lengths);
+  fixed.feed_limit = 0.0;
+  CHECK_THROWS_WITH(make_snake_controller(fixed),
+                    "mode = gait: needs base.kind = \"free\": a fixed base does not move");
 }
 
 TEST_CASE("snake path: an update allocates nothing, is pure and gives the same bits",

@@ -77,6 +77,32 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
       {"negative gain", kSnake + "gain = -1\n", "s.toml:3: gain = -1: must be in (0, 1e9]"},
       {"base", kSnake + "[base]\nkind = \"wheels\"\n", "s.toml:4: base: kind = 'wheels': must be"},
       {"feed of a free base", kSnake + "[base]\nfeed = 1\n", "s.toml:4: base: feed = 1: needs"},
+      {"base by name", kSnake + "base = \"carriage\"\n",
+       "s.toml:3: base = 'carriage': must be \"free\" or \"fixed\""},
+      {"feed of a fixed base", kSnake + "[base]\nkind = \"fixed\"\nfeed = 1\n",
+       "s.toml:5: base: feed = 1: needs kind = \"carriage\""},
+      {"start of a fixed base", kSnake + "base = \"fixed\"\n[start]\nheading = 1\n",
+       "s.toml:5: start: heading = 1: needs base.kind = \"free\""},
+      {"start feed of a fixed base", kSnake + "base = \"fixed\"\n[start]\nfeed = 1\n",
+       "s.toml:5: start: feed = 1: needs base.kind = \"carriage\""},
+      {"lengths of a fixed base",
+       "kind = \"snake\"\nbase = \"fixed\"\njoints = 2\nlink_lengths = [1, 1, 1]\n",
+       "s.toml:4: link_lengths = [ 1, 1, 1 ]: must be 2 lengths, from the base: one for each "
+       "joint"},
+      {"joint", kSnake + "joint = \"ball\"\n", "s.toml:3: joint = 'ball': must be"},
+      {"universal joints without limit", kSnake + "joint = \"universal\"\n",
+       "s.toml:1: joint_limit: is missing: joint = \"universal\""},
+      {"lengths of universal joints",
+       "kind = \"snake\"\njoint = \"universal\"\njoints = 4\nlink_lengths = [1, 1]\n",
+       "s.toml:4: link_lengths = [ 1, 1 ]: must be 3 lengths, from the tail: one for each pair of "
+       "joints and one more"},
+      {"coil of universal joints",
+       kSnake + "joint = \"universal\"\njoint_limit = 1\n[start]\ncoil_radius = 0.08\n",
+       "s.toml:6: start: coil_radius = 0.08: needs joint = \"hinge\""},
+      {"head without payload", kSnake + "[head]\npayload_radius = 0.1\n",
+       "s.toml:3: head: payload: is missing"},
+      {"payload without mass", kSnake + "[head]\npayload = 0\n",
+       "s.toml:4: head: payload = 0: must be in [1e-6, 1e9]"},
       {"carriage without feed", kSnake + "[base]\nkind = \"carriage\"\n",
        "s.toml:3: base: feed: is missing"},
       {"scales without floor", kSnake + "[scales]\nalong = 0.1\n",
@@ -164,6 +190,50 @@ TEST_CASE("snake model: the engine's chain is the library's", "[mjcf]") {
                                    Eigen::Vector3d(-0.5 * snake.kinematics().link_length(j), 0, 0);
     CHECK((geom_position(s, names::snake_link(j)) - middle).norm() < kEngineTolerance);
   }
+}
+
+TEST_CASE("snake model: universal joints and fixed bases by the formula of the documents",
+          "[mjcf]") {
+  // R_k = R_{k-1} Rot(z, q_{2k-1}) Rot(-y, q_2k), p_k = p_{k-1} + L_k R_k e_x.
+  const std::string base = GENERATE("free", "fixed");
+  const bool is_free = base == "free";
+  const std::string toml =
+      "kind = \"snake\"\njoints = 6\njoint = \"universal\"\njoint_limit = 1.2\n"
+      "base = \"" +
+      base + "\"\nlink_lengths = " + (is_free ? "[0.05, 0.06, 0.07, 0.08]" : "[0.06, 0.07, 0.08]") +
+      "\n[head]\npayload = 0.25\n";
+  const SnakeDescription snake = parse_as<SnakeDescription>(toml, "s.toml");
+  const Simulation s(snake_mjcf(snake));
+  CHECK(s.model->nv == 6 + (is_free ? 6 : 0));
+  CHECK(s.model->nu == 6);
+  CHECK(s.total_mass() == Approx(0.15 * (is_free ? 4 : 3) + 0.25));
+  const std::vector<double> q{0.3, -0.5, 0.7, 0.4, -0.9, 0.2}, L{0.06, 0.07, 0.08};
+  for (int j = 1; j <= 6; ++j) {
+    const int joint = s.id(mjOBJ_JOINT, names::snake_joint(j));
+    s.data->qpos[s.model->jnt_qposadr[joint]] = q[static_cast<std::size_t>(j - 1)];
+    CHECK(s.model->jnt_range[2 * joint + 1] == 1.2);
+  }
+  mj_forward(s.model.get(), s.data.get());
+  const Eigen::Isometry3d X_WT = s.site_pose(names::kTail);
+  if (!is_free) CHECK(X_WT.isApprox(Eigen::Isometry3d::Identity()));
+  Eigen::Matrix3d R = X_WT.linear();
+  Eigen::Vector3d p = X_WT * Eigen::Vector3d(is_free ? 0.05 : 0.0, 0.0, 0.0);
+  Eigen::Isometry3d X_WB = X_WT;
+  X_WB.translation() = p;
+  for (std::size_t k = 0; k < 3; ++k) {
+    R = R * Eigen::AngleAxisd(q[2 * k], Eigen::Vector3d::UnitZ()) *
+        Eigen::AngleAxisd(q[2 * k + 1], -Eigen::Vector3d::UnitY());
+    CHECK(
+        (geom_position(s, names::snake_link(static_cast<int>(k) + 1)) - (p + 0.5 * L[k] * R.col(0)))
+            .norm() < kEngineTolerance);
+    p += L[k] * R.col(0);
+  }
+  CHECK((s.site_pose(names::kTip).translation() - p).norm() < kEngineTolerance);
+  CHECK(s.site_pose(names::kTip).linear().isApprox(R, kEngineTolerance));
+  CHECK((geom_position(s, names::kPayload) - p).norm() < kEngineTolerance);
+  std::vector<Eigen::Isometry3d> frames(7);
+  snake_frames(snake.kinematics(), X_WB, q, frames);
+  CHECK(s.site_pose(names::kTip).isApprox(frames[6], kEngineTolerance));
 }
 
 TEST_CASE("snake model: positive yaw turns the nose left, positive pitch up", "[mjcf]") {

@@ -187,6 +187,36 @@ def test_the_links_of_a_snake_have_their_lengths_and_hinges(snake: td.Snake) -> 
     assert snake.within_limits(angles).all() and not snake.within_limits(angles * 3).any()
 
 
+def universal_points(angles: Any, lengths: Any) -> Any:
+    """Ends of the links of a universal-joint chain at the origin: R Rot(z, yaw) Rot(-y, pitch), link along x."""
+    frame, points = np.eye(3), [np.zeros(3)]
+    for (yaw, pitch), length in zip(angles.reshape(-1, 2), lengths, strict=True):
+        c, s, p, q = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
+        frame = frame @ [[c, -s, 0], [s, c, 0], [0, 0, 1]] @ [[p, 0, -q], [0, 1, 0], [q, 0, p]]
+        points.append(points[-1] + length * frame[:, 0])
+    return np.array(points)
+
+
+@pytest.mark.parametrize("root", ["newton", "chord", "bisection"])
+def test_a_snake_with_universal_joints_marches_along_a_path(root: str) -> None:
+    snake = td.Snake([0, 0.09, 0, 0.11] * 4)
+    bend = np.linspace(0, np.pi / 3, 30)
+    path = np.vstack([np.zeros(3), [0.4, 0, 0], *([0.4 + 0.3 * np.sin(a), 0, 0.3 - 0.3 * np.cos(a)] for a in bend[1:])])
+    march = snake.march(path, fold=0.15, root=root)
+    assert march["angles"].shape == (len(march["s"]), 16) and len(march["s"]) > 4
+    assert np.allclose(march["base"], np.eye(4))
+    points = np.array([universal_points(q, snake.link_lengths[1::2]) for q in march["angles"]])
+    assert np.allclose(points, snake.points(march["angles"])[:, ::2], atol=ROUNDING)
+    on_arc = np.hypot(points[..., 0] - 0.4, points[..., 2] - 0.3) - 0.3
+    assert np.abs(on_arc[:, -1]).max() < 5e-4  # the head follows the arc
+    assert np.all(np.diff(march["s"]) > 0)
+    assert snake.within_limits(march["angles"]).all()
+    with pytest.raises(td.ModelError, match=r"path: point 1 \(1 0 0\): must be 0 0 0"):
+        snake.march(path + [1, 0, 0])
+    with pytest.raises(td.ModelError, match="root = 'secant': must be one of 'newton', 'chord', 'bisection'"):
+        snake.march(path, root="secant")
+
+
 def test_the_tool_of_a_mobile_robot(youbot: td.MobileRobot) -> None:
     states = random_mobile_states(youbot, 100)
     frames = youbot.frames(states)

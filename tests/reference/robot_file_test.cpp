@@ -91,6 +91,8 @@ braid_angle = 0.4
 constexpr std::string_view kFreeSnake = R"(
 kind = "snake"
 link_length = 0.06
+[head]
+payload = 0.1
 [scales]
 floor = "floor"
 [start]
@@ -165,7 +167,7 @@ TEST_CASE("reference: keys of snakes are those of their readers", "[reference]")
   const KeyLog log(kKeyLogFile);
   read({kFreeSnake, kCarriageSnake});
   check_generated(kPage, "snake", key_table(log, ""));
-  for (const char* const table : {"base", "scales", "start"})
+  for (const char* const table : {"base", "head", "scales", "start"})
     check_generated(kPage, std::string("snake ") + table, key_table(log, table));
 }
 

@@ -141,6 +141,11 @@ TEST_CASE("snake chain: bad parameters are named", "[snake]") {
                     "snake: number of links = 3, must be even and >= 2");
   CHECK_THROWS_WITH(SnakeChain({.link_lengths = {0.1, -0.1}}),
                     "snake: link 2: length = -0.1 m, must be > 0");
+  CHECK_THROWS_WITH(
+      SnakeChain({.link_lengths = {0.0, 0.1, 0.1, 0.1}}),
+      "snake: link 3: length = 0.1 m, must be 0, as that of link 1: universal joints");
+  CHECK_THROWS_AS(SnakeChain({.link_lengths = {0.1, 0.1, 0.0, 0.1}}), ModelError);
+  CHECK_THROWS_AS(SnakeChain({.link_lengths = {0.0, 0.0}}), ModelError);
   CHECK_THROWS_WITH(SnakeChain({.link_lengths = {nan, 0.1}}),
                     "snake: link 1: length = nan m, must be > 0");
   CHECK_THROWS_WITH(SnakeChain({.link_lengths = {0.1, 0.1}, .joint_limit = 1.6}),

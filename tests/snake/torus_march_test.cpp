@@ -1,5 +1,6 @@
 #include "tendril/snake/torus_march.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 #include <numbers>
@@ -425,4 +426,130 @@ TEST_CASE("start: the chosen roll and tilt need smaller angles than none", "[sna
     }
   }
   CHECK(start.sum_of_squares <= 1.02 * best);
+}
+
+namespace {
+
+/// Universal joints `lengths` apart.
+SnakeChain universal_chain(const std::vector<double>& lengths, double rear_length = 0.0,
+                           double joint_limit = pi / 2.0) {
+  std::vector<double> links;
+  for (const double length : lengths) links.insert(links.end(), {0.0, length});
+  return SnakeChain(
+      {.link_lengths = links, .joint_limit = joint_limit, .rear_length = rear_length});
+}
+
+/// Ends of the links by Eigen's rotations: R Rot(z, yaw) Rot(-y, pitch), then the link along x.
+std::vector<Vector3d> universal_points(const std::vector<double>& lengths,
+                                       const Eigen::Isometry3d& X_WB,
+                                       const std::vector<double>& angles) {
+  std::vector<Vector3d> points{X_WB.translation()};
+  Matrix3d R = X_WB.linear();
+  for (std::size_t k = 0; k < lengths.size(); ++k) {
+    R = R * Eigen::AngleAxisd(angles[2 * k], Vector3d::UnitZ()) *
+        Eigen::AngleAxisd(angles[2 * k + 1], -Vector3d::UnitY());
+    points.push_back(points.back() + lengths[k] * R.col(0));
+  }
+  return points;
+}
+
+/// Andersson's points by brute force: the first crossing of the sphere in small steps, halved.
+std::vector<double> dense_spheres(CurveRef curve, double s, const std::vector<double>& lengths,
+                                  int direction) {
+  std::vector<double> found{s};
+  for (const double length : lengths) {
+    const Vector3d b = curve.at(s).position;
+    const auto outside = [&](double at) { return (curve.at(at).position - b).norm() > length; };
+    const double step = 0.003 * direction * length / curve.at(s).first.norm();
+    double high = s + step;
+    while (!outside(high)) high += step;
+    double low = high - step;
+    for (int i = 0; i < 60; ++i) (outside(0.5 * (low + high)) ? high : low) = 0.5 * (low + high);
+    found.push_back(s = 0.5 * (low + high));
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("sphere march: universal joints lie where a dense search finds them", "[snake]") {
+  constexpr double kSameParameter = 1e-9;
+  const RootMethod method =
+      GENERATE(RootMethod::Newton, RootMethod::FalsePosition, RootMethod::Bisection);
+  const MarchTarget target = GENERATE(MarchTarget::EvenJoints, MarchTarget::AllJoints);
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    std::vector<double> lengths(7);
+    for (double& length : lengths) length = random.uniform(0.06, 0.13);
+    const double rear = seed % 2 == 0 ? 0.0 : 0.09;
+    const SnakeChain chain = universal_chain(lengths, rear);
+    const CubicSpline curve = random_spline(random, 10, 0.17, 0.5);
+    MarchArrays arrays(chain);
+    const auto check = [&](const MarchResult& result, const std::vector<double>& expected) {
+      INFO(describe(result));
+      REQUIRE(result.ok());
+      const std::vector<Vector3d> points = universal_points(lengths, result.X_WB, arrays.angles);
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        CHECK(std::abs(arrays.parameters[k] - expected[k]) < kSameParameter);
+        CHECK((points[k] - curve.at(expected[k]).position).norm() < kSameParameter);
+      }
+    };
+    const Vector3d up = random.unit_vector();
+    const Matrix3d R_0 = tangent_frame(curve.at(0.0).first, up, 0.3, 0.1);
+    const MarchOptions options{.method = method, .target = target};
+    check(march_from_base(chain, curve, 0.0, R_0, arrays.memory(), options),
+          dense_spheres(curve, 0.0, lengths, 1));
+
+    const double s_head = curve.end();
+    std::vector<double> back(lengths.rbegin(), lengths.rend());
+    if (rear > 0.0) back.push_back(rear);
+    std::vector<double> expected = dense_spheres(curve, s_head, back, -1);
+    std::reverse(expected.begin(), expected.end());
+    const double s_rear = expected.front();
+    if (rear > 0.0) expected.erase(expected.begin());
+    const Matrix3d R_head = tangent_frame(curve.at(s_head).first, up);
+    const MarchResult result =
+        march_from_head(chain, curve, s_head, R_head, arrays.memory(), options);
+    check(result, expected);
+    const Vector3d behind = result.X_WB * Vector3d(-rear, 0.0, 0.0);
+    if (rear > 0.0) CHECK((behind - curve.at(s_rear).position).norm() < kSameParameter);
+    std::vector<Eigen::Isometry3d> frames(arrays.angles.size() + 1);
+    snake_frames(chain, result.X_WB, arrays.angles, frames);
+    const Matrix3d& R = frames.back().linear();  // its roll: z nearest to that of R_head
+    CHECK(std::abs(R.col(1).dot(R_head.col(2))) < kSameParameter);
+    CHECK(R.col(2).dot(R_head.col(2)) > 0.0);
+  }
+}
+
+TEST_CASE(
+    "sphere march: a steady arc bends every joint by 2 asin(a/2r), and no further than its limit",
+    "[snake]") {
+  constexpr double kSteady = 1e-9;  // [rad]
+  const double a = 0.1, r = 0.25, bend = 2.0 * std::asin(0.5 * a / r);
+  const Arc arc({0, 0, 0}, {1, 0, 0}, {0, 0, 1}, r, 1.0 / r);
+  const SnakeChain chain = universal_chain(std::vector<double>(6, a), 0.0, bend + 1e-6);
+  MarchArrays arrays(chain);
+  REQUIRE(march_from_base(chain, arc, 0.0, Matrix3d::Identity(), arrays.memory()).ok());
+  CHECK(std::abs(arrays.angles[1] - 0.5 * bend) < kSteady);
+  for (std::size_t j = 3; j < arrays.angles.size(); j += 2) {
+    CHECK(std::abs(arrays.angles[j] - bend) < kSteady);
+    CHECK(std::abs(arrays.angles[j - 1]) < kSteady);
+  }
+  CHECK(chain.curvature_limit(4) == Approx(1.0 / r).epsilon(1e-4));
+  const SnakeChain stiff = universal_chain(std::vector<double>(6, a), 0.0, bend - 1e-3);
+  const MarchResult result =
+      march_from_base(stiff, arc, 0.0, Matrix3d::Identity(), arrays.memory());
+  CHECK(result.status == MarchStatus::JointLimit);
+  CHECK(result.joint == 4);
+}
+
+TEST_CASE("sphere march: a link along the yaw axis is an end of the range, not a NaN", "[snake]") {
+  const SnakeChain chain = universal_chain({0.1});
+  const Line up({0, 0, 0}, {0, 0, 1}, 1.0);
+  MarchArrays arrays(chain);
+  const MarchResult result = march_from_base(chain, up, 0.0, Matrix3d::Identity(), arrays.memory());
+  REQUIRE(result.ok());
+  CHECK(arrays.angles[0] == 0.0);
+  CHECK(arrays.angles[1] == Approx(pi / 2.0));
 }

@@ -29,15 +29,7 @@ constinit const ArmPartKind kPayloadKind{
     .table = "tip", .keys = kKeys, .actuator = {}, .read = read};
 
 void Payload::write(ArmDocument& arm) const {
-  arm.last_body()
-      .add("body", {{"name", names::kPayload}, {"pos", {0, 0, arm.tip_height()}}})
-      .add("geom", {{"name", names::kPayload},
-                    {"type", "sphere"},
-                    {"size", payload_radius},
-                    {"mass", mass},
-                    {"contype", 0},
-                    {"conaffinity", 0},
-                    {"rgba", "0.35 0.35 0.38 1"}});
+  add_payload(arm.last_body(), {0, 0, arm.tip_height()}, mass, payload_radius);
 }
 
 PartLoad Payload::load(double /*tip_radius*/) const { return {.mass = mass, .height = 0.0}; }

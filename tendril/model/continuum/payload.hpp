@@ -4,10 +4,6 @@
 
 namespace tendril {
 
-namespace names {
-inline constexpr const char* kPayload = "payload";  ///< body and geom at the tip
-}  // namespace names
-
 /// A sphere whose middle is the tip and that touches nothing; the names are keys of [tip], `mass`
 /// is `payload`.
 struct Payload final : ArmPart {

@@ -16,15 +16,21 @@ constexpr std::string_view kTable = "table";
 constexpr KeyInfo kTopKeys[]{
     {"kind", "", "`\"snake\"`", "required"},
     {"name", "", "of the model"},
-    {"joints", "", "yaw and pitch joints, from the tail"},
+    {"joints", "",
+     "yaw and pitch joints, from the tail, or from the base; a universal joint counts as two"},
+    {"joint", "",
+     "`\"hinge\"`: one axis a joint, neighbors a link apart. `\"universal\"`: the axes of joints 1 "
+     "and 2, 3 and 4, ... meet, a link follows each such pair"},
     {"link_length", "m", "of all links", "required, or `link_lengths`"},
     {"link_lengths", "m",
-     "of each link, tail first: `joints` + 1 with a free base, `joints` on a carriage", "none"},
+     "of each link, tail first: `joints` (universal: half as many), and one more with a free base",
+     "none"},
     {"shape", "", "`\"box\"` does not roll over"},
     {"radius", "m", "of a capsule; half the height of a box"},
     {"half_width", "m", "of a box"},
     {"link_mass", "kg", "of each link"},
-    {"joint_limit", "rad", "of every joint, in both directions"},
+    {"joint_limit", "rad",
+     "of every joint, in both directions; required with `joint = \"universal\"`"},
     {"gain", "N m/rad", "of the position servos"},
     {"damping_ratio", "", "of the position servos"},
     {"torque_limit", "N m", "of each joint"},
@@ -33,6 +39,7 @@ constexpr KeyInfo kTopKeys[]{
     {"friction", "", "of the links"},
     {"self_collision", "", "links that are not neighbors collide"},
     {"base", "", kTable, kTable},
+    {"head", "", kTable, kTable},
     {"scales", "", kTable, kTable},
     {"start", "", kTable, kTable},
     {"controller", "", kTable, kTable},
@@ -41,12 +48,17 @@ constexpr KeyInfo kTopKeys[]{
      "`\"torque\"`: motors instead of servos, whose commands are torques in N m ([moments and "
      "torques](#moments-and-torques))"}};
 constexpr KeyInfo kBaseKeys[]{{"kind", "",
-                               "`\"free\"`: the tail link moves freely. `\"carriage\"`: the chain "
-                               "is mounted on a carriage that slides along x"},
+                               "`\"free\"`: the tail link moves freely. `\"fixed\"`: joint 1 is on "
+                               "the base. `\"carriage\"`: it is on a carriage that slides along x"},
                               {"feed", "m", "carriage: length of the slide"},
                               {"carriage_mass", "kg", "carriage"},
                               {"feed_gain", "N/m", "carriage"},
                               {"feed_force_limit", "N", "carriage"}};
+constexpr KeyInfo kHeadKeys[]{
+    {"payload", "kg",
+     "mass of a sphere around the end of the head that touches nothing; gravity compensation "
+     "includes it"},
+    {"payload_radius", "m", "of the sphere"}};
 constexpr KeyInfo kScaleKeys[]{
     {"floor", "", "name of the plane geom in the scene, as written there"},
     {"along", "", "friction along the links"},
@@ -90,12 +102,14 @@ void read_chain(const Fields& top, SnakeDescription& snake) {
     }
     snake.joints = static_cast<int>(value->get());
   }
+  snake.joint = top.choice<SnakeJoint>(
+      "joint", {{"hinge", SnakeJoint::Hinge}, {"universal", SnakeJoint::Universal}});
   if (top.has("link_length") == top.has("link_lengths")) {
     top.refuse(top.has("link_lengths") ? "link_lengths" : "link_length",
                "one of link_length and link_lengths must be given");
   }
   const bool is_free = snake.base == SnakeBase::Free;
-  const int links = snake.joints + (is_free ? 1 : 0);
+  const int links = snake.link_count() + (is_free ? 1 : 0);
   if (top.has("link_length")) {
     snake.link_lengths.assign(static_cast<std::size_t>(links),
                               top.required_number("link_length", kLength));
@@ -103,11 +117,16 @@ void read_chain(const Fields& top, SnakeDescription& snake) {
     snake.link_lengths = top.numbers("link_lengths", kLength);
     if (static_cast<int>(snake.link_lengths.size()) != links) {
       top.refuse("link_lengths",
-                 fmt::format("must be {} lengths, from the tail{}", links,
-                             is_free ? ": one more than joints" : ", one for each joint"));
+                 fmt::format("must be {} lengths, from the {}: one for each {}{}", links,
+                             is_free ? "tail" : "base",
+                             snake.joint == SnakeJoint::Hinge ? "joint" : "pair of joints",
+                             is_free ? " and one more" : ""));
     }
   }
   if (!is_free) snake.link_lengths.insert(snake.link_lengths.begin(), 0.0);
+  if (snake.joint == SnakeJoint::Hinge) return;
+  for (int k = 0; k < snake.joints / 2; ++k)
+    snake.link_lengths.insert(snake.link_lengths.begin() + 2 * k + 1, 0.0);
 }
 
 void read_physics(const Fields& top, SnakeDescription& snake) {
@@ -122,6 +141,8 @@ void read_physics(const Fields& top, SnakeDescription& snake) {
   number("radius", snake.radius, kLength);
   number("half_width", snake.half_width, kLength);
   number("link_mass", snake.link_mass, kMass);
+  if (snake.joint == SnakeJoint::Universal && !top.has("joint_limit"))
+    top.missing("joint_limit", "is missing: joint = \"universal\" needs it, in (0, pi/2] rad");
   number("joint_limit", snake.joint_limit, kJointLimit);
   snake.joint_motors = top.choice<bool>("joint_command", {{"angle", false}, {"torque", true}});
   for (const char* key : {"gain", "damping_ratio"}) {
@@ -137,11 +158,18 @@ void read_physics(const Fields& top, SnakeDescription& snake) {
   snake.self_collision = top.boolean("self_collision", snake.self_collision);
 }
 
-void read_base(const Fields& base, SnakeDescription& snake) {
+void read_base(const Fields& top, SnakeDescription& snake) {
+  if (const toml::node* node = top.get("base"); node != nullptr && node->is_string()) {
+    snake.base =
+        top.choice<SnakeBase>("base", {{"free", SnakeBase::Free}, {"fixed", SnakeBase::Fixed}});
+    return;
+  }
+  const Fields base = top.table("base");
   base.refuse_unknown(kBaseKeys);
   snake.base = base.choice<SnakeBase>(
-      "kind", {{"free", SnakeBase::Free}, {"carriage", SnakeBase::Carriage}});
-  if (snake.base == SnakeBase::Free) {
+      "kind",
+      {{"free", SnakeBase::Free}, {"fixed", SnakeBase::Fixed}, {"carriage", SnakeBase::Carriage}});
+  if (snake.base != SnakeBase::Carriage) {
     for (const auto& [key, node] : base.toml()) {
       if (key.str() != "kind") base.refuse(key.str(), "needs kind = \"carriage\"");
     }
@@ -151,6 +179,14 @@ void read_base(const Fields& base, SnakeDescription& snake) {
   snake.carriage_mass = base.number("carriage_mass", snake.carriage_mass, kMass);
   snake.feed_gain = base.number("feed_gain", snake.feed_gain, kPositiveNumber);
   snake.feed_force_limit = base.number("feed_force_limit", snake.feed_force_limit, kPositiveNumber);
+}
+
+std::optional<HeadPayload> read_head(const Fields& head) {
+  head.refuse_unknown(kHeadKeys);
+  HeadPayload payload;
+  payload.mass = head.required_number("payload", kMass);
+  payload.radius = head.number("payload_radius", payload.radius, kPositiveNumber);
+  return payload;
 }
 
 SnakeScales read_scales(const Fields& fields, const SnakeDescription& snake) {
@@ -178,6 +214,7 @@ void read_coil(const Fields& fields, const SnakeDescription& snake, SnakeStart& 
     if (fields.has(key)) fields.refuse(key, "must not be given together with coil_radius");
   }
   if (snake.joints < 4) fields.refuse("coil_radius", "needs at least 4 joints");
+  if (snake.joint != SnakeJoint::Hinge) fields.refuse("coil_radius", "needs joint = \"hinge\"");
   start.coil_radius = fields.required_number("coil_radius", kPositiveNumber);
   const double usual =
       standard_gait(GaitKind::Helix, snake.joints).lag * snake.joints / (2.0 * std::numbers::pi);
@@ -228,7 +265,8 @@ SnakeStart read_start(const Fields& fields, const SnakeDescription& snake) {
        {"position", "roll", "pitch_angle", "heading", "coil_radius", "coil_waves"}) {
     if (!is_free && fields.has(key)) fields.refuse(key, "needs base.kind = \"free\"");
   }
-  if (is_free && fields.has("feed")) fields.refuse("feed", "needs base.kind = \"carriage\"");
+  if (snake.base != SnakeBase::Carriage && fields.has("feed"))
+    fields.refuse("feed", "needs base.kind = \"carriage\"");
   if (const auto position = fields.vector("position")) start.position = *position;
   start.roll = fields.number("roll", 0.0, kAnyNumber);
   start.pitch_angle = fields.number("pitch_angle", 0.0, kAnyNumber);
@@ -251,9 +289,10 @@ SnakeDescription SnakeDescription::read(const FileContents& file) {
   SnakeDescription snake;
   snake.text = file.text;
   snake.name = top.text("name", snake.name);
-  read_base(top.table("base"), snake);
+  read_base(top, snake);
   read_chain(top, snake);
   read_physics(top, snake);
+  if (top.has("head")) snake.payload = read_head(top.table("head"));
   if (top.has("scales")) snake.scales = read_scales(top.table("scales"), snake);
   if (top.has("medium")) {
     const Fields medium = top.table("medium");
@@ -281,6 +320,7 @@ EngineNeeds SnakeDescription::engine_needs() const { return {.medium = medium}; 
 Surroundings SnakeDescription::surroundings() const {
   const double length = std::accumulate(link_lengths.begin(), link_lengths.end(), feed_limit);
   Surroundings around{.target = {2.0 * length, length, 0.0}, .reach = length};
+  if (base == SnakeBase::Fixed) around.target = {0.9 * length, 0.1 * length, 0.0};
   if (scales)
     around.floor = scales->floor;
   else if (base == SnakeBase::Free)

@@ -22,7 +22,13 @@ inline constexpr int kMaxSnakeJoints = 400;
 
 enum class SnakeBase {
   Free,      ///< link 0, the tail, moves freely
+  Fixed,     ///< body 0 stands still
   Carriage,  ///< link 0 is a carriage that is fed along x
+};
+
+enum class SnakeJoint {
+  Hinge,      ///< one axis a joint, neighboring joints a link apart
+  Universal,  ///< joints 2k-1 and 2k at one point
 };
 
 enum class LinkShape { Capsule, Box };
@@ -61,13 +67,21 @@ struct SnakeStart {
   double coil_waves = 0.0;  ///< of the helix on the body, as a gait's
 };
 
+/// What the head carries: a sphere whose middle is the site `tip` and that touches nothing.
+struct HeadPayload {
+  double mass = 0.0;     ///< [kg]
+  double radius = 0.01;  ///< [m]
+};
+
 /// A robot file of kind = "snake", parsed and validated. The names are the keys of the file
 /// (docs/reference/robot_file.md).
 struct SnakeDescription {
   std::string name = "snake";
   SnakeBase base = SnakeBase::Free;
   int joints = 16;  ///< even
-  /// a_0 .. a_joints; a_0 is the tail link of a free snake, 0 for a carriage [m].
+  SnakeJoint joint = SnakeJoint::Hinge;
+  /// a_0 .. a_joints; a_0 is the tail link of a free snake, otherwise 0; a_1, a_3, ... are 0 with
+  /// universal joints [m].
   std::vector<double> link_lengths;
   LinkShape shape = LinkShape::Capsule;
   double radius = 0.025;                    ///< of a capsule; half the height of a box [m]
@@ -82,6 +96,7 @@ struct SnakeDescription {
   double armature = 0.003;                  ///< [kg m^2]
   double friction = 0.7;
   bool self_collision = true;
+  std::optional<HeadPayload> payload;
   std::optional<SnakeScales> scales;
   std::optional<Medium> medium;
   double feed_limit = 0.0;        ///< carriage: length of the slide [m]
@@ -92,7 +107,16 @@ struct SnakeDescription {
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
 
-  /// Body 0 of the chain is link 0 (free) or the carriage; its base point is where joint 1 is.
+  /// Links after body 0: as many as joints, or half as many with universal joints.
+  [[nodiscard]] int link_count() const noexcept {
+    return joint == SnakeJoint::Universal ? joints / 2 : joints;
+  }
+  /// Length of link k, 0 .. link_count() [m].
+  [[nodiscard]] double link_length(int k) const {
+    return link_lengths[static_cast<std::size_t>(joint == SnakeJoint::Universal ? 2 * k : k)];
+  }
+  /// Body 0 of the chain is link 0 (free), the base or the carriage; its base point is where joint
+  /// 1 is.
   [[nodiscard]] SnakeChain kinematics() const;
 
   static constexpr const char* kKind = "snake";

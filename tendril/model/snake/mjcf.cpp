@@ -34,7 +34,7 @@ class Writer {
     if (snake_.medium) write_medium(*snake_.medium, mjcf_.option);
     XmlNode& base = mjcf_.worldbody.add("body", {{"name", names::kBase}});
     mjcf_.add_controller(snake_.controller, base, snake_.text, sensors);
-    chain(is_free() ? tail(base) : carriage(base));
+    chain(first_body(base));
     excludes();
     if (snake_.scales) scales(*snake_.scales);
     mjcf_.declare_robot();
@@ -43,8 +43,19 @@ class Writer {
 
  private:
   [[nodiscard]] bool is_free() const { return snake_.base == SnakeBase::Free; }
-  [[nodiscard]] double length(int j) const {
-    return snake_.link_lengths[static_cast<std::size_t>(j)];
+  [[nodiscard]] bool is_universal() const { return snake_.joint == SnakeJoint::Universal; }
+
+  /// Makes or adds the body that carries the first joint.
+  XmlNode& first_body(XmlNode& base) {
+    switch (snake_.base) {
+      case SnakeBase::Free:
+        return tail(base);
+      case SnakeBase::Fixed:
+        return pedestal(base);
+      case SnakeBase::Carriage:
+        break;
+    }
+    return carriage(base);
   }
 
   /// Makes the base the last link of a free snake.
@@ -55,6 +66,20 @@ class Writer {
     const Eigen::Quaterniond q(X_W0.linear());
     mjcf_.add_free_joint(base, {p.x(), p.y(), p.z(), q.w(), q.x(), q.y(), q.z()});
     link(0, base);
+    return base;
+  }
+
+  /// Gives a fixed base a box under joint 1, without mass, only to be seen.
+  XmlNode& pedestal(XmlNode& base) {
+    const double radius = snake_.radius;
+    base.add("geom", {{"name", names::kBase},
+                      {"type", "box"},
+                      {"pos", {-0.4 * radius, 0, 0}},
+                      {"size", {0.4 * radius, 1.5 * radius, 1.5 * radius}},
+                      {"mass", 0},
+                      {"contype", 0},
+                      {"conaffinity", 0},
+                      {"rgba", "0.25 0.27 0.30 1"}});
     return base;
   }
 
@@ -86,13 +111,21 @@ class Writer {
   void chain(XmlNode& first) {
     first.add("site", {{"name", names::kTail}, {"size", 0.002}});
     XmlNode* body = &first;
-    for (int j = 1; j <= snake_.joints; ++j) {
-      body = &body->add("body", {{"name", names::snake_link(j)}, {"pos", {length(j - 1), 0, 0}}});
-      joint(j, *body);
-      link(j, *body);
+    for (int k = 1; k <= snake_.link_count(); ++k) {
+      body = &body->add(
+          "body", {{"name", names::snake_link(k)}, {"pos", {snake_.link_length(k - 1), 0, 0}}});
+      if (is_universal()) {
+        joint(2 * k - 1, *body);
+        joint(2 * k, *body);
+      } else {
+        joint(k, *body);
+      }
+      link(k, *body);
     }
-    body->add("site",
-              {{"name", names::kTip}, {"pos", {length(snake_.joints), 0, 0}}, {"size", 0.002}});
+    const double head = snake_.link_length(snake_.link_count());
+    body->add("site", {{"name", names::kTip}, {"pos", {head, 0, 0}}, {"size", 0.002}});
+    if (snake_.payload)
+      add_payload(*body, {head, 0, 0}, snake_.payload->mass, snake_.payload->radius);
   }
 
   /// Adds joint j with its servo or motor.
@@ -114,49 +147,48 @@ class Writer {
           .set("ctrlrange", {-limit, limit});
   }
 
-  /// Adds what link j is made of, with the fluid that moves along.
-  void link(int j, XmlNode& body) {
+  /// Adds what link k is made of, with the fluid that moves along.
+  void link(int k, XmlNode& body) {
     double mass = snake_.link_mass;
+    const double length = snake_.link_length(k);
     if (snake_.medium) {
-      const double displaced = snake_.medium->displaced_mass(snake_.radius, length(j));
+      const double displaced = snake_.medium->displaced_mass(snake_.radius, length);
       write_buoyancy(*snake_.medium, mass, displaced, body);
       mass += snake_.medium->added_mass * displaced;
     }
-    XmlNode& geom = body.add("geom", {{"name", names::snake_link(j)},
+    XmlNode& geom = body.add("geom", {{"name", names::snake_link(k)},
                                       {"mass", mass},
                                       {"friction", snake_.friction},
                                       {"condim", 3},
                                       {"contype", snake_.self_collision ? 3 : 1},
                                       {"conaffinity", snake_.self_collision ? 3 : 2},
-                                      {"rgba", color(j)}});
+                                      {"rgba", color(k)}});
     geom.set(stiff_contact());
     if (snake_.shape == LinkShape::Capsule) {
-      geom.set("type", "capsule")
-          .set("fromto", {0, 0, 0, length(j), 0, 0})
-          .set("size", snake_.radius);
+      geom.set("type", "capsule").set("fromto", {0, 0, 0, length, 0, 0}).set("size", snake_.radius);
     } else {
       geom.set("type", "box")
-          .set("pos", {length(j) / 2.0, 0, 0})
-          .set("size", {length(j) / 2.0, snake_.half_width, snake_.radius});
+          .set("pos", {length / 2.0, 0, 0})
+          .set("size", {length / 2.0, snake_.half_width, snake_.radius});
     }
-    if (snake_.medium) add_fluid_geom(*snake_.medium, snake_.radius, length(j), 'x', body);
+    if (snake_.medium) add_fluid_geom(*snake_.medium, snake_.radius, length, 'x', body);
   }
 
-  [[nodiscard]] const char* color(int j) const {
-    if (j == snake_.joints) return "0.86 0.33 0.20 1";  // the head
-    return j % 2 == 0 ? "0.16 0.44 0.71 1" : "0.25 0.58 0.55 1";
+  [[nodiscard]] const char* color(int k) const {
+    if (k == snake_.link_count()) return "0.86 0.33 0.20 1";  // the head
+    return k % 2 == 0 ? "0.16 0.44 0.71 1" : "0.25 0.58 0.55 1";
   }
 
   void excludes() {
-    for (int j = is_free() ? 1 : 2; j <= snake_.joints; ++j)
-      mjcf_.exclude(j == 1 ? names::kBase : names::snake_link(j - 1), names::snake_link(j));
+    for (int k = is_free() ? 1 : 2; k <= snake_.link_count(); ++k)
+      mjcf_.exclude(k == 1 ? names::kBase : names::snake_link(k - 1), names::snake_link(k));
   }
 
   void scales(const SnakeScales& scales) {
-    for (int j = is_free() ? 0 : 1; j <= snake_.joints; ++j) {
+    for (int k = is_free() ? 0 : 1; k <= snake_.link_count(); ++k) {
       mjcf_.contact
           .add("pair", {{"geom1", scales.floor},
-                        {"geom2", names::snake_link(j)},
+                        {"geom2", names::snake_link(k)},
                         {"condim", 3},
                         {"friction", {scales.along, scales.across, 0.005, 0.0001, 0.0001}}})
           .set(stiff_contact());
@@ -188,6 +220,7 @@ class Writer {
     std::vector<Eigen::Isometry3d> frames(angles_.size() + 1);  // origins at the head ends
     snake_frames(chain, X_W0, angles_, frames);
     for (std::size_t j = 0; j < frames.size(); ++j) {
+      if (snake_.link_lengths[j] == 0.0) continue;  // between the axes of a universal joint
       const Eigen::Matrix3d& R = frames[j].linear();
       const double down =
           snake_.shape == LinkShape::Capsule

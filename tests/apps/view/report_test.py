@@ -206,6 +206,8 @@ class Report(unittest.TestCase):
         for scene, headings in (
             ("reach/reach", ("Tip error", "IK iterations", "Sections of arm")),
             ("snake_path/snake_path", ("Path error", "Coordinates of S")),
+            ("snake_unfold/snake_unfold", ("Path error", "Coordinates of S")),
+            ("snake_universal/snake_universal", ("Coordinates of S",)),
             ("wrap_grasp/wrap_grasp", ("Wall force", "Penetration")),
             ("youbot_clutter/youbot_clutter", ("Tip error", "Angle error", "IK iterations", "Coordinates of Y")),
         ):
