@@ -25,6 +25,8 @@ constexpr double kSearchDistance =
 constexpr double kSearchAngle = 0.02;    // [rad]: likewise, of a target with a roll
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kRollSearchIterations = 4000;
+constexpr double kRollGainRatio = 0.3;  // of the tip's integral, which has to follow
+constexpr double kMaxRollMiss = 1e-3;   // [m], of a tip that is at its target
 constexpr double kMaxRollOffset = 0.3, kMaxRollError = 0.03;  // [rad]
 constexpr int kSearchRestarts = 20;
 constexpr int kRollSearchRestarts = 300;
@@ -297,8 +299,10 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
 /// sag turn their ends, too.
 void ReachController::correct_roll(const ArmMeasurement& measurement, const Plan& plan,
                                    std::span<double> next_memory) noexcept {
-  if (plan.moving) return;
-  const double fraction = std::min(1.0, roll_gain_ * measurement.timestep);
+  const double miss =
+      (measurement.X_BE.translation() - measurement.X_BG.translation()).norm();
+  if (plan.moving || (plan.reached && miss > kMaxRollMiss)) return;
+  const double fraction = std::min(1.0, kRollGainRatio * roll_gain_ * measurement.timestep);
   double turn = -roll_offset_(next_memory);  // back, where the target is out of reach with it
   if (plan.reached) {
     const Eigen::Matrix3d left = measurement.X_BE.linear().transpose() * measurement.X_BG.linear();
