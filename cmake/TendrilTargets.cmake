@@ -114,6 +114,20 @@ function(tendril_files variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
+# tendril_embed(<name> <folder> <file>...)
+# Writes ${CMAKE_CURRENT_BINARY_DIR}/generated/<name>, with a row {"<file>", R"file(<its text>)file"}, for each of the
+# files, relative to the folder. A changed file is embedded at the next build.
+function(tendril_embed name folder)
+  set(rows "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE absolute)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${absolute}/${file})
+    file(READ ${absolute}/${file} text)
+    string(APPEND rows "{\"${file}\", R\"file(${text})file\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT generated/${name} CONTENT "@rows@" @ONLY)
+endfunction()
+
 # tendril_tier(<unit|integration|scene|slow> [SERIAL] [LABELS ...] TESTS ...)
 # Puts tests into a tier, which is a label of ctest, and limits their time (docs/development/testing.md): `scripts/test`
 # runs all but the slow ones. The limits end what hangs; they are far above what a test takes, also on a busy machine.

@@ -23,7 +23,7 @@ namespace {
 struct ModelArguments {
   std::string file;
   std::string out;
-  bool report = false;
+  bool report = false, plain = false;
 };
 
 void print_report(const ModelArguments& arguments) {
@@ -55,9 +55,14 @@ void require_own_model(const std::filesystem::path& file) {
 }
 
 void print_model(const ModelArguments& arguments) {
-  simulation::require_kind(arguments.file, "model",
-                           {simulation::FileKind::Robot, simulation::FileKind::Tube});
-  const simulation::ModelText model = simulation::model_file_mjcf(arguments.file);
+  using simulation::FileKind;
+  if (arguments.plain)
+    simulation::require_kind(arguments.file, "model --plain",
+                             {FileKind::Robot, FileKind::Tube, FileKind::Scene});
+  else
+    simulation::require_kind(arguments.file, "model", {FileKind::Robot, FileKind::Tube});
+  const simulation::ModelText model = arguments.plain ? simulation::plain_mjcf(arguments.file)
+                                                      : simulation::model_file_mjcf(arguments.file);
   for (const std::string& text : model.notices) print_notice(text);
   if (!arguments.out.empty()) {
     require_own_model(arguments.out);
@@ -73,13 +78,24 @@ void add_model_command(CommandLine& line) {
   const Command command =
       line.command("model", "Prints the MJCF of a robot or tube file, or what a robot amounts to");
   const auto arguments = std::make_shared<ModelArguments>();
-  command.option("file", arguments->file, "robot or tube file (.toml)").required();
+  command
+      .option("file", arguments->file,
+              "robot or tube file (.toml); with --plain also a scene (.xml)")
+      .required();
   command.option("-o,--output", arguments->out, "file to write instead of stdout").output();
-  command.flag(
-      "--report", arguments->report,
-      "instead of the MJCF, what the numbers of a continuum robot amount to: stiffness at the "
-      "tip, natural frequencies, sag, bends that are held, a stable timestep");
-  command.footer("Example: tendril model models/arm_3x10.toml -o arm.xml");
+  const Option plain = command.flag("--plain", arguments->plain,
+                                    "without controllers, for MuJoCo programs without Tendril's "
+                                    "library; a scene has its robots as "
+                                    "bodies, numbers of six digits, and meshes named as before");
+  command
+      .flag(
+          "--report", arguments->report,
+          "instead of the MJCF, what the numbers of a continuum robot amount to: stiffness at the "
+          "tip, natural frequencies, sag, bends that are held, a stable timestep")
+      .excludes(plain);
+  command.footer(
+      "Example: tendril model models/arm_3x10.toml -o arm.xml\n"
+      "         tendril model --plain scenes/reach/reach.xml -o reach_plain.xml");
   command.action([arguments] {
     if (arguments->report)
       print_report(*arguments);

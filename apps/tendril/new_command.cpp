@@ -20,9 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file of apps/templates. `{{name}}` in it stands for the name that the user gives.
+/// A file of apps/templates, KIND/FILE. `{{name}}` in it stands for the name that the user gives.
 struct Template {
-  std::string_view kind, file, text;
+  std::string_view path, text;
+  [[nodiscard]] std::string_view kind() const { return path.substr(0, path.find('/')); }
+  [[nodiscard]] std::string_view file() const { return path.substr(path.find('/') + 1); }
 };
 constexpr Template kTemplates[] = {
 #include "templates.inc"
@@ -81,8 +83,9 @@ std::string with_name(std::string_view text, const std::string& name) {
 /// Writes the files of a kind of template; the experiment gets the user's name.
 void write_templates(std::string_view kind, const std::string& name, const fs::path& folder) {
   for (const Template& one : kTemplates) {
-    if (one.kind != kind) continue;
-    const std::string file = one.file == "experiment.toml" ? name + ".toml" : std::string(one.file);
+    if (one.kind() != kind) continue;
+    const std::string file =
+        one.file() == "experiment.toml" ? name + ".toml" : std::string(one.file());
     simulation::write_text_file(folder / file, with_name(one.text, name));
     say("{}\n", (folder / file).string());
   }

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <utility>
 
+#include "bench/published/source_files.hpp"
 #include "tendril/ik/any_solver.hpp"
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/model_error.hpp"
@@ -34,10 +35,11 @@ TipProblem same_limits(ContinuumRobot robot, TipTask task, const Tolerances& tol
   return {.robot = robot, .target_robot = std::move(robot), .task = task, .tolerances = tolerances};
 }
 
-/// `count` sections of one arc, [m] and [rad].
-ContinuumRobot uniform_robot(int count, double length, double bend_angle_limit) {
-  return ContinuumRobot(std::vector<SectionParameters>(
-      static_cast<std::size_t>(count), {.length = length, .bend_angle_limit = bend_angle_limit}));
+/// The same with this bend limit [rad] for every section.
+std::vector<SectionParameters> with_limit(std::vector<SectionParameters> sections,
+                                          double bend_angle_limit) {
+  for (SectionParameters& section : sections) section.bend_angle_limit = bend_angle_limit;
+  return sections;
 }
 
 // ---- table 3.1: single sections ----------------------------------------------------------------
@@ -105,8 +107,9 @@ Table table_3_1() {
 constexpr std::array kUniformSections = {2, 3, 5, 10};
 
 TipProblem uniform_problem(int sections, TipTask task) {
-  return same_limits(uniform_robot(sections, 100.0 * kMillimeter / sections, kHalfTurn / sections),
-                     task, {.position = 1e-4, .angle = 0.1});
+  return same_limits(
+      ContinuumRobot(source_sections(fmt::format("models/table_3_2/{}_sections.toml", sections))),
+      task, {.position = 1e-4, .angle = 0.1});
 }
 
 Table uniform_table(std::string name, std::string title, TipTask task, std::uint64_t seed,
@@ -204,9 +207,9 @@ Table table_3_6() {
     table.rows.push_back(
         {.group = fmt::format("{} sections", entry.sections),
          .seed = seed_of(36, table.rows.size()),
-         .problem = same_limits(
-             uniform_robot(entry.sections, 50.0 * kMillimeter, kHalfTurn / entry.sections),
-             TipTask::PositionAndDirection, {.position = 1e-5, .angle = 0.01}),
+         .problem = same_limits(ContinuumRobot(source_sections(fmt::format(
+                                    "models/table_3_6/{}_sections.toml", entry.sections))),
+                                TipTask::PositionAndDirection, {.position = 1e-5, .angle = 0.01}),
          .methods = with_default({{.name = "fabrikx", .published = entry.fabrikx},
                                   {.name = "jacobian", .published = entry.jacobian},
                                   {.name = "jacobian-polar", .published = entry.jacobian}})});
@@ -218,12 +221,12 @@ Table table_3_6() {
 
 struct MixedType {
   char letter;
-  double length, variable_length;  // [m]
+  const char* file;
 };
 
-constexpr std::array kMixedTypes = {MixedType{'F', 50.0 * kMillimeter, 0.0},
-                                    MixedType{'V', 25.0 * kMillimeter, 25.0 * kMillimeter},
-                                    MixedType{'T', 0.0, 50.0 * kMillimeter}};
+constexpr std::array kMixedTypes = {MixedType{'F', "models/table_3_8/fixed.toml"},
+                                    MixedType{'V', "models/table_3_8/variable.toml"},
+                                    MixedType{'T', "models/table_3_8/telescopic.toml"}};
 
 Table table_3_9() {
   constexpr int kLimits = 20;
@@ -257,19 +260,17 @@ Table table_3_9() {
   for (const MixedType& first : kMixedTypes) {
     for (const MixedType& second : kMixedTypes) {
       for (const MixedType& third : kMixedTypes) {
+        std::vector<SectionParameters> sections;
+        for (const MixedType& type : {first, second, third})
+          sections.push_back(source_sections(type.file).front());
         for (int k = 1; k <= kLimits; ++k) {
-          std::vector<SectionParameters> sections;
-          for (const MixedType& type : {first, second, third}) {
-            sections.push_back({.length = type.length,
-                                .variable_length = type.variable_length,
-                                .bend_angle_limit = kLimitStep * k * kDegree});
-          }
           table.rows.push_back(
               {.group = {first.letter, second.letter, third.letter},
                .column = fmt::format("{:g} deg", kLimitStep * k),
                .seed = seed_of(39, table.rows.size()),
-               .problem = same_limits(ContinuumRobot(sections), TipTask::PositionAndDirection,
-                                      {.position = 1e-6, .angle = 1e-3}),
+               .problem =
+                   same_limits(ContinuumRobot(with_limit(sections, kLimitStep * k * kDegree)),
+                               TipTask::PositionAndDirection, {.position = 1e-6, .angle = 1e-3}),
                .methods = with_default(
                    {{.name = "fabrikx"}, {.name = "jacobian"}, {.name = "fabrikx-jacobian"}})});
         }
@@ -281,14 +282,9 @@ Table table_3_9() {
 
 // ---- tables 3.10, 3.11: variable curvature -----------------------------------------------------
 
-/// Sub-section lengths [mm] and angle weights of a section of table 3.10.
-struct CurvedSection {
-  std::vector<double> lengths_mm, weights;
-};
-
 struct CurvedRobot {
   const char* name;
-  std::vector<CurvedSection> sections;
+  std::vector<SectionParameters> sections;
   Published iterative, polynomial, fabrikc;
   Publications jacobian;
 };
@@ -303,88 +299,75 @@ Published full_row(double success, double mean_ms, double median_ms, double mean
           .label = label};
 }
 
+/// Sets the length of each section to the sum of its length weights, which are lengths in mm. The
+/// sum in this order is what the results have; that of a robot's file can differ by its last bits.
+std::vector<SectionParameters> with_length_sums(std::vector<SectionParameters> sections) {
+  for (SectionParameters& section : sections) {
+    section.length = 0.0;
+    for (const double part : section.length_weights) section.length += part * kMillimeter;
+  }
+  return sections;
+}
+
+/// A robot of table 3.10.
+std::vector<SectionParameters> curved_sections(int number) {
+  return with_length_sums(source_sections(fmt::format("models/table_3_10/robot_{}.toml", number)));
+}
+
 /// Sections whose sub-sections are those of one robot, then those of the other.
-std::vector<CurvedSection> joined(std::vector<CurvedSection> first,
-                                  const std::vector<CurvedSection>& second) {
+std::vector<SectionParameters> joined(std::vector<SectionParameters> first,
+                                      const std::vector<SectionParameters>& second) {
   for (std::size_t i = 0; i < first.size(); ++i) {
     const auto append = [](std::vector<double>& to, const std::vector<double>& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
-    append(first[i].lengths_mm, second[i].lengths_mm);
-    append(first[i].weights, second[i].weights);
+    append(first[i].length_weights, second[i].length_weights);
+    append(first[i].angle_weights, second[i].angle_weights);
   }
-  return first;
+  return with_length_sums(std::move(first));
 }
 
 std::vector<CurvedRobot> curved_robots() {
-  const std::vector<CurvedSection> three = {
-      {{20, 40, 10}, {1, 0.001, 3}}, {{10, 20, 40}, {3, 2, 1}}, {{30, 10, 30}, {1, 7, 1}}};
-  std::vector<CurvedSection> five = three;
-  five.push_back({{10, 50, 10}, {0.001, 1, 0.001}});
-  five.push_back({{10, 50, 10}, {3, 1, 3}});
-  std::vector<CurvedSection> seven = five;
-  seven.push_back({{20, 40, 10}, {3, 0.001, 1}});
-  seven.push_back({{10, 40, 20}, {3, 0.001, 1}});
   return {
       {"1 (3x3)",
-       three,
+       curved_sections(1),
        full_row(92.8, 4.5, 3.2, 16, 11, "FABRIKx (I)"),
        full_row(93.8, 3.3, 2.1, 17, 11, "FABRIKx (P)"),
        full_row(78.5, 4.4, 2.3, 29, 14, "FABRIKc"),
        {full_row(81.3, 8.1, 5.9, 34, 25, "Jacobian")}},
       {"2 (3x5)",
-       {{{20, 20, 40, 10, 10}, {1, 1, 0.001, 3, 4}},
-        {{10, 10, 20, 40, 20}, {4, 3, 2, 1, 0.001}},
-        {{15, 30, 10, 30, 15}, {0.001, 1, 7, 1, 3}}},
+       curved_sections(2),
        full_row(92.4, 5.3, 4.0, 17, 12, "FABRIKx (I)"),
        full_row(93.6, 3.6, 2.4, 18, 12, "FABRIKx (P)"),
        full_row(79.5, 4.3, 2.2, 27, 13, "FABRIKc"),
        {full_row(83.7, 7.9, 6.0, 32, 24, "Jacobian")}},
       {"3 (3x7)",
-       {{{30, 20, 20, 40, 10, 10, 10}, {4, 1, 1, 0.001, 3, 4, 1}},
-        {{30, 10, 10, 20, 40, 20, 10}, {1, 4, 3, 2, 1, 0.001, 4}},
-        {{20, 15, 30, 10, 30, 15, 20}, {1, 0.001, 1, 7, 1, 3, 1}}},
+       curved_sections(3),
        full_row(86.7, 6.4, 4.7, 19, 13, "FABRIKx (I)"),
        full_row(88.5, 4.2, 2.8, 20, 14, "FABRIKx (P)"),
        full_row(75.8, 4.9, 2.6, 30, 15, "FABRIKc"),
        {full_row(84.4, 7.3, 5.1, 28, 19, "Jacobian")}},
       {"4 (3x9)",
-       {{{10, 30, 20, 20, 40, 10, 10, 10, 30}, {2, 4, 1, 1, 0.001, 3, 4, 1, 3}},
-        {{30, 30, 10, 10, 20, 40, 20, 10, 10}, {4, 1, 4, 3, 2, 1, 0.001, 4, 1}},
-        {{20, 20, 15, 30, 10, 30, 15, 20, 20}, {4, 1, 0.001, 1, 7, 1, 3, 1, 4}}},
+       curved_sections(4),
        full_row(82.8, 6.7, 4.9, 19, 14, "FABRIKx (I)"),
        full_row(84.9, 4.4, 2.9, 21, 14, "FABRIKx (P)"),
        full_row(73.4, 5.0, 2.7, 30, 15, "FABRIKc"),
        {full_row(84.9, 7.4, 5.2, 27, 19, "Jacobian")}},
       {"5 (5x3)",
-       five,
+       curved_sections(5),
        full_row(69.3, 5.8, 4.5, 12, 10, "FABRIKx (I)"),
        full_row(70.7, 4.1, 3.1, 13, 10, "FABRIKx (P)"),
        full_row(70.0, 4.0, 3.0, 16, 12, "FABRIKc"),
        {full_row(0.3, 26.0, 26.6, 28, 28, "Jacobian"),
         full_row(13.3, 138.7, 98.4, 128, 90, "Jacobian (S)")}},
       {"6 (7x3)",
-       seven,
+       curved_sections(6),
        full_row(58.9, 7.4, 6.0, 12, 10, "FABRIKx (I)"),
        full_row(60.4, 5.4, 4.1, 13, 10, "FABRIKx (P)"),
        full_row(53.1, 8.2, 6.2, 24, 18, "FABRIKc"),
        {{.success = 0.0, .label = "Jacobian"},
         full_row(5.2, 401.3, 411.0, 60, 61, "Jacobian (S)")}},
   };
-}
-
-ContinuumRobot continuum_robot(const CurvedRobot& robot) {
-  constexpr double kBendLimit = 100.0 * kDegree;
-  std::vector<SectionParameters> sections;
-  for (const CurvedSection& section : robot.sections) {
-    double length = 0.0;
-    for (const double part : section.lengths_mm) length += part * kMillimeter;
-    sections.push_back({.length = length,
-                        .bend_angle_limit = kBendLimit,
-                        .length_weights = section.lengths_mm,
-                        .angle_weights = section.weights});
-  }
-  return ContinuumRobot(sections);
 }
 
 Table table_3_11() {
@@ -411,7 +394,7 @@ Table table_3_11() {
     table.rows.push_back(
         {.group = robot.name,
          .seed = seed_of(311, table.rows.size()),
-         .problem = same_limits(continuum_robot(robot), TipTask::PositionAndDirection,
+         .problem = same_limits(ContinuumRobot(robot.sections), TipTask::PositionAndDirection,
                                 {.position = 1e-5, .angle = 0.01 * kDegree}),
          .methods = with_default({{.name = "fabrikx-iterative", .published = {robot.iterative}},
                                   {.name = "fabrikx-polynomial", .published = {robot.polynomial}},
@@ -423,12 +406,8 @@ Table table_3_11() {
 
 // ---- table 3.12: wrapping ----------------------------------------------------------------------
 
-constexpr std::array kWrapFiles = {
-#include "wrap_cases.inc"  // of scenes/plans
-};
-
 Table table_3_12() {
-  constexpr std::array<std::pair<double, double>, kWrapFiles.size()> kPrinted = {
+  constexpr std::array<std::pair<double, double>, 3> kPrinted = {
       {{2, 0.07}, {2, 0.06}, {1, 0.04}}};  // solutions and time [s]
   Table table{
       .name = "3.12",
@@ -439,12 +418,13 @@ Table table_3_12() {
           "because the source prints figures only. Targets are repeated solves.",
       .default_samples = 500,
       .full_samples = 10000};
-  for (std::size_t k = 0; k < kWrapFiles.size(); ++k) {
+  for (std::size_t k = 0; k < kPrinted.size(); ++k) {
     const auto& [solutions, time] = kPrinted[k];
     const std::string file = fmt::format("case_{}.toml", k + 1);
     table.rows.push_back(
         {.group = fmt::format("case {}", k + 1),
-         .problem = WrapRow{std::make_shared<PlanFile>(parse_plan(kWrapFiles[k], file))},
+         .problem = WrapRow{std::make_shared<PlanFile>(
+             parse_plan(source_text("scenes/plans/" + file), file))},
          .methods = {{.name = "contact",
                       .max_iterations = 0,
                       .published = {{.mean_time_us = 1e6 * time, .solutions = solutions}}}}});
@@ -478,19 +458,20 @@ Table article() {
                      "lower than chords, else higher; limited: chords higher, by up to 30 points; "
                      "mean times: tangents below 2 ms, chords above 2 ms"}};
   for (const bool limited : {false, true}) {
-    for (const int sections : {3, 5, 10}) {
+    for (const int count : {3, 5, 10}) {
+      const auto sections = source_sections(fmt::format("models/article/{}_sections.toml", count));
       for (const int bend : {30, 60, 90, 120, 180}) {
         const double target_limit = bend * kDegree;
         table.rows.push_back(
-            {.group = fmt::format("{} sections, {}", sections, limited ? "limited" : "free"),
+            {.group = fmt::format("{} sections, {}", count, limited ? "limited" : "free"),
              .column = fmt::format("{} deg", bend),
              .seed = seed_of(500, table.rows.size() % 15),  // the same targets free and limited
-             .problem = TipProblem{.robot = uniform_robot(sections, 100.0 * kMillimeter,
-                                                          limited ? target_limit : 2.0 * kHalfTurn),
-                                   .target_robot =
-                                       uniform_robot(sections, 100.0 * kMillimeter, target_limit),
-                                   .task = TipTask::PositionAndDirection,
-                                   .tolerances = {.position = 1e-6, .angle = 1e-3}},
+             .problem =
+                 TipProblem{.robot = ContinuumRobot(
+                                with_limit(sections, limited ? target_limit : 2.0 * kHalfTurn)),
+                            .target_robot = ContinuumRobot(with_limit(sections, target_limit)),
+                            .task = TipTask::PositionAndDirection,
+                            .tolerances = {.position = 1e-6, .angle = 1e-3}},
              .methods = with_default(
                  {{.name = "fabrikc"}, {.name = "fabrikc-clamped"}, {.name = "chord"}})});
       }

@@ -102,6 +102,20 @@ ContinuumDescription* ModelFile::arm() {
   return mobile != nullptr && mobile->mounted ? &mobile->mounted->robot : nullptr;
 }
 
+bool ModelFile::names_files() const {
+  const auto* const mobile = std::get_if<MobileDescription>(&model);
+  return mobile != nullptr && mobile->mounted.has_value();
+}
+
+void ModelFile::erase_controllers() {
+  std::visit(
+      []<class D>(D& description) {
+        if constexpr (!std::is_same_v<D, TubeDescription>) description.controller = {};
+      },
+      model);
+  if (ContinuumDescription* const carried = arm()) carried->controller = {};
+}
+
 std::vector<Override> robot_overrides(std::span<const Setting> settings) {
   std::vector<Override> overrides;
   for (const Setting& s : settings) {

@@ -28,6 +28,10 @@ struct ModelFile {
   [[nodiscard]] std::string text() const;
   /// The continuum arm: the robot, or what a platform carries. Null if there is none.
   [[nodiscard]] ContinuumDescription* arm();
+  /// Whether its MJCF attaches the model of another file: a platform that of its arm.
+  [[nodiscard]] bool names_files() const;
+  /// Takes away the controllers of the robot and of an arm that it carries.
+  void erase_controllers();
 };
 
 /// Returns the settings that change robot files, as overrides of their keys.

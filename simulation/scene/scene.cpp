@@ -72,6 +72,58 @@ void refuse_robot_settings(std::span<const Setting> settings, const std::string&
   }
 }
 
+/// Parses a scene file with the robot and tube files that it attaches, or one of these alone.
+SpecPtr parsed(const fs::path& file, const std::vector<ModelFile>& models, VirtualFiles& files) {
+  char error[kErrorSize] = "";
+  for (const ModelFile& model : models) set_files(model, files);
+  SpecPtr spec;
+  if (extension_of(file) == ".toml") {
+    const std::string mjcf = models.front().mjcf();
+    spec.reset(mj_parseXMLString(mjcf.c_str(), files.get(), error, kErrorSize));
+  } else {
+    spec.reset(mj_parseXML(file.c_str(), files.get(), error, kErrorSize));
+  }
+  if (!spec) throw ModelError(parse_error(file.string(), error));
+  return spec;
+}
+
+/// @param file  of the scene
+ModelPtr compiled(mjSpec& spec, const fs::path& file, const VirtualFiles& files) {
+  ModelPtr model(mj_compile(&spec, files.get()));
+  if (!model) throw ModelError(fmt::format("{}: {}", file.string(), one_line(mjs_getError(&spec))));
+  return model;
+}
+
+/// MJCF of a compiled spec. Throws ModelError if the engine cannot write it.
+std::string text_of(const mjSpec& spec) {
+  char error[kErrorSize] = "";
+  std::string xml(kUsualTextSize, '\0');
+  const auto write = [&] {
+    return mj_saveXMLString(&spec, xml.data(), static_cast<int>(xml.size()), error, kErrorSize);
+  };
+  int missing = write();
+  if (missing > 0) {  // the length of the text
+    xml.resize(static_cast<std::size_t>(missing) + 1);
+    missing = write();
+  }
+  if (missing != 0) throw ModelError(one_line(error));
+  xml.resize(xml.find('\0'));
+  return xml;
+}
+
+/// Tells that a plain model lacks what the plugin adds to its tendons.
+void add_friction_notice(ModelFile& file, std::vector<std::string>& notices) {
+  const ContinuumDescription* const arm = file.arm();
+  if (arm == nullptr) return;
+  const auto has_friction = [](const Tendon& t) { return t.friction_coefficient > 0.0; };
+  if (std::any_of(arm->tendons.begin(), arm->tendons.end(), has_friction)) {
+    notices.push_back(
+        notice_text("friction-left-out",
+                    fmt::format("{}: friction_coefficient: tendons of the plain model have none",
+                                file.path.string())));
+  }
+}
+
 /// Makes a scene of its file: reads, parses, compiles and checks it.
 class SceneLoader {
  public:
@@ -120,15 +172,7 @@ class SceneLoader {
   }
 
   void parse() {
-    char error[kErrorSize] = "";
-    for (const ModelFile& model : models_) set_files(model, files_);
-    if (is_lone()) {
-      const std::string mjcf = models_.front().mjcf();
-      scene_.spec.reset(mj_parseXMLString(mjcf.c_str(), files_.get(), error, kErrorSize));
-    } else {
-      scene_.spec.reset(mj_parseXML(name_.c_str(), files_.get(), error, kErrorSize));
-    }
-    if (!scene_.spec) throw ModelError(parse_error(name_, error));
+    scene_.spec = parsed(file_, models_, files_);
     if (is_lone()) {
       scene_.spec->visual.global.azimuth = 120.0F;  // seen obliquely, in front and a little above
       scene_.spec->visual.global.elevation = -30.0F;
@@ -139,17 +183,11 @@ class SceneLoader {
   }
 
   void compile() {
-    scene_.model = compiled();
-    if (add_default_visuals(*scene_.spec, *scene_.model)) scene_.model = compiled();
+    scene_.model = compiled(*scene_.spec, file_, files_);
+    if (add_default_visuals(*scene_.spec, *scene_.model))
+      scene_.model = compiled(*scene_.spec, file_, files_);
     apply_model_settings(settings_, *scene_.model);
     scene_.robots = robots_of(*scene_.model, robots_);
-  }
-
-  [[nodiscard]] ModelPtr compiled() {
-    ModelPtr model(mj_compile(scene_.spec.get(), files_.get()));
-    if (!model)
-      throw ModelError(fmt::format("{}: {}", name_, one_line(mjs_getError(scene_.spec.get()))));
-    return model;
   }
 
   void notice(NoticeCode code, const std::string& line) {
@@ -224,25 +262,45 @@ ModelText model_file_mjcf(const fs::path& file) {
 
 std::string flattened(const Scene& scene, const mjModel& model, std::vector<std::string>& notices) {
   mj_copyBack(scene.spec.get(), &model);
-  char error[kErrorSize] = "";
-  std::string xml(kUsualTextSize, '\0');
-  const auto write = [&] {
-    return mj_saveXMLString(scene.spec.get(), xml.data(), static_cast<int>(xml.size()), error,
-                            kErrorSize);
-  };
-  int missing = write();
-  if (missing > 0) {  // the length of the text
-    xml.resize(static_cast<std::size_t>(missing) + 1);
-    missing = write();
-  }
-  if (missing != 0) {
+  try {
+    return text_of(*scene.spec);
+  } catch (const ModelError& error) {
     notices.push_back(
         notice_text("model-not-flattened",
-                    fmt::format("the flattened model could not be written: {}", one_line(error))));
+                    fmt::format("the flattened model could not be written: {}", error.what())));
     return {};
   }
-  xml.resize(xml.find('\0'));
-  return xml;
+}
+
+ModelText plain_mjcf(const fs::path& file) {
+  const StandardArithmetic standard;
+  load_engine();
+  const bool is_lone = extension_of(file) == ".toml";
+  std::vector<ModelFile> models;
+  if (is_lone) {
+    models.push_back(read_model_file(file.filename().string(), file, {}));
+  } else {
+    models = read_scene_files(file, {}).models;
+    refuse_devices(file);
+  }
+  ModelText text;
+  for (ModelFile& model : models) {
+    model.erase_controllers();
+    check_plausible(model, kStandardGravity, text.notices);
+    add_friction_notice(model, text.notices);
+  }
+  if (is_lone && !models.front().names_files()) {
+    text.mjcf = models.front().mjcf();
+    return text;
+  }
+  VirtualFiles files;
+  SpecPtr spec = parsed(file, models, files);
+  if (set_numerical_damping(spec->option, models)) spec = parsed(file, models, files);
+  compiled(*spec, file, files);
+  text.mjcf =
+      fmt::format("{}{} file by: tendril model --plain (change that file, not this) -->\n{}",
+                  kMadeFrom, is_lone ? "robot" : "scene", text_of(*spec));
+  return text;
 }
 
 }  // namespace tendril::simulation

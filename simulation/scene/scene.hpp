@@ -56,4 +56,10 @@ struct ModelText {
 };
 [[nodiscard]] ModelText model_file_mjcf(const std::filesystem::path& file);
 
+/// MJCF of a robot, tube or scene file without the controllers of its robots: a MuJoCo program
+/// loads it without Tendril's library. A scene has its robots, a platform its arm, as
+/// bodies, and numbers of six digits, as the engine writes them; meshes are named as in the scene.
+/// Plugins that a scene itself names stay. Calls load_engine. Throws ModelError as load_scene.
+[[nodiscard]] ModelText plain_mjcf(const std::filesystem::path& file);
+
 }  // namespace tendril::simulation

@@ -229,6 +229,13 @@ CASES = [
         IO,
         ["--output: mine.xml", "has not written it"],
     ),
+    (
+        "plain model of an experiment",
+        {},
+        ["model", "--plain", "good_experiment.toml"],
+        USAGE,
+        ["good_experiment.toml: is an experiment", "a scene"],
+    ),
     ("model of a missing file", {}, ["model", "none.toml"], USAGE, ["none.toml", "No such file"]),
     ("duration is empty", {}, ["run", "good.xml", "--duration", ""], USAGE, ["--duration", "empty"]),
     ("seed is empty", {}, run("good.xml", "--seed="), USAGE, ["--seed", "empty"]),

@@ -1,16 +1,20 @@
 // The published experiments at tiny sample sizes.
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <numeric>
 #include <set>
 
 #include "bench/published/cell.hpp"
 #include "bench/published/result_store.hpp"
 #include "bench/published/run_tables.hpp"
+#include "bench/published/source_files.hpp"
 #include "bench/published/tables_report.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
@@ -291,6 +295,43 @@ TEST_CASE("tables: robots have the lengths and limits of the source", "[tables]"
     CHECK(robot.section_count() == c.sections);
     CHECK(robot.max_length() == Approx(c.length));
     CHECK(robot.section(0).bend_angle_limit() == Approx(c.bend * std::numbers::pi / 180.0));
+  }
+}
+
+TEST_CASE("tables: robots of table 3.11 have the sub-sections of table 3.10", "[tables]") {
+  using Numbers = std::vector<double>;
+  const std::vector<std::pair<Numbers, Numbers>> robot_1 = {
+      {{20, 40, 10}, {1, 0.001, 3}}, {{10, 20, 40}, {3, 2, 1}}, {{30, 10, 30}, {1, 7, 1}}};
+  std::vector<std::pair<Numbers, Numbers>> robot_6 = robot_1;
+  robot_6.insert(robot_6.end(), {{{10, 50, 10}, {0.001, 1, 0.001}},
+                                 {{10, 50, 10}, {3, 1, 3}},
+                                 {{20, 40, 10}, {3, 0.001, 1}},
+                                 {{10, 40, 20}, {3, 0.001, 1}}});
+  const std::vector<std::vector<std::pair<Numbers, Numbers>>> printed = {
+      robot_1,
+      {{{20, 20, 40, 10, 10}, {1, 1, 0.001, 3, 4}},
+       {{10, 10, 20, 40, 20}, {4, 3, 2, 1, 0.001}},
+       {{15, 30, 10, 30, 15}, {0.001, 1, 7, 1, 3}}},
+      {{{30, 20, 20, 40, 10, 10, 10}, {4, 1, 1, 0.001, 3, 4, 1}},
+       {{30, 10, 10, 20, 40, 20, 10}, {1, 4, 3, 2, 1, 0.001, 4}},
+       {{20, 15, 30, 10, 30, 15, 20}, {1, 0.001, 1, 7, 1, 3, 1}}},
+      {{{10, 30, 20, 20, 40, 10, 10, 10, 30}, {2, 4, 1, 1, 0.001, 3, 4, 1, 3}},
+       {{30, 30, 10, 10, 20, 40, 20, 10, 10}, {4, 1, 4, 3, 2, 1, 0.001, 4, 1}},
+       {{20, 20, 15, 30, 10, 30, 15, 20, 20}, {4, 1, 0.001, 1, 7, 1, 3, 1, 4}}},
+      {robot_6.begin(), robot_6.begin() + 5},
+      robot_6};
+  for (std::size_t r = 0; r < printed.size(); ++r) {
+    const std::string file = fmt::format("models/table_3_10/robot_{}.toml", r + 1);
+    CAPTURE(file);
+    const std::vector<SectionParameters> sections = source_sections(file);
+    REQUIRE(sections.size() == printed[r].size());
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      const auto& [lengths, weights] = printed[r][i];
+      CHECK(sections[i].length_weights == lengths);
+      CHECK(sections[i].angle_weights == weights);
+      CHECK(1e3 * sections[i].length ==
+            Approx(std::accumulate(lengths.begin(), lengths.end(), 0.0)));
+    }
   }
 }
 

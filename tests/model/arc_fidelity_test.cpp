@@ -164,7 +164,7 @@ TEST_CASE("arc fidelity: sub-section weights shape the chain", "[mjcf]") {
             .norm() > 2e-3);
 }
 
-TEST_CASE("arc fidelity: telescopic sections reach the commanded lengths", "[mjcf]") {
+TEST_CASE("arc fidelity: sections of variable length reach the commanded lengths", "[mjcf]") {
   constexpr double kLengthTolerance = 5e-5;  // [m]
   const std::string compliance = GENERATE("section", "link");
   CAPTURE(compliance);

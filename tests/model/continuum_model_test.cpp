@@ -52,7 +52,7 @@ TEST_CASE("link layout: every sub-section has a link, however short", "[mjcf]") 
 }
 
 TEST_CASE("continuum model: masses and lengths add up to the description", "[mjcf]") {
-  const std::string file = GENERATE("models/arm_3x10.toml", "models/arm_telescopic.toml");
+  const std::string file = GENERATE("models/arm_3x10.toml", "models/arm_mixed.toml");
   const ContinuumDescription robot = load_as<ContinuumDescription>(file);
   const std::string xml = continuum_mjcf(robot);
   CHECK_THAT(xml, StartsWith("<!-- Made from a robot file by: tendril model"));
@@ -167,7 +167,7 @@ TEST_CASE("continuum model: the largest robot that a file may ask for compiles",
 }
 
 TEST_CASE("continuum model: two arms attach to one scene", "[mjcf]") {
-  const ContinuumDescription robot = load_as<ContinuumDescription>("models/arm_telescopic.toml");
+  const ContinuumDescription robot = load_as<ContinuumDescription>("models/arm_mixed.toml");
   const std::string xml = continuum_mjcf(robot);
   const SpecPtr scene = parse_spec(
       "<mujoco><option integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\"/><worldbody>"

@@ -119,14 +119,14 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
 }
 
 TEST_CASE("mobile file: a continuum arm comes from a separate file", "[mjcf]") {
-  const std::string arm = "[arm]\nfile = \"arm_telescopic.toml\"\n";
+  const std::string arm = "[arm]\nfile = \"arm_mixed.toml\"\n";
   const auto file = parse_as<MobileDescription>(
       kPlatform + arm + "mount = [0.1, 0.2, 0.3]\nangles = [0, 1.5707963267948966, 0]\n",
       "models/m.toml");
   REQUIRE(file.mounted);
   CHECK_THROWS_WITH(file.kinematics(), Contains("must be one of joints"));
   CHECK(file.start_pose().joints.empty());
-  CHECK(file.mounted->file == "models/arm_telescopic.toml");
+  CHECK(file.mounted->file == "models/arm_mixed.toml");
   const MobileContinuum robot = file.continuum();
   CHECK(robot.arm.section_count() == 3);
   CHECK((robot.X_PB * Eigen::Vector3d::UnitZ()).isApprox(Eigen::Vector3d(1.1, 0.2, 0.3)));

@@ -550,7 +550,7 @@ active = true
 }
 
 TEST_CASE("robot file: the models of the repository load", "[robot_file]") {
-  const std::string file = GENERATE("models/arm_3x10.toml", "models/arm_telescopic.toml");
+  const std::string file = GENERATE("models/arm_3x10.toml", "models/arm_mixed.toml");
   CAPTURE(file);
   const ContinuumDescription robot = load_as<ContinuumDescription>(file);
   CHECK(robot.sections.size() == 3);
@@ -608,7 +608,7 @@ TEST_CASE("overrides: a scale multiplies what is in the file", "[robot_file]") {
 }
 
 TEST_CASE("overrides: none leaves the robot as it is", "[robot_file]") {
-  const auto robot = load_as<ContinuumDescription>("models/arm_telescopic.toml");
+  const auto robot = load_as<ContinuumDescription>("models/arm_mixed.toml");
   CHECK(continuum_mjcf(parse_as<ContinuumDescription>(robot.text, "a.toml", {})) ==
         continuum_mjcf(robot));
 }

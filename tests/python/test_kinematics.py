@@ -27,7 +27,7 @@ def arms() -> list[td.ContinuumRobot]:
             feed_limit=0.2,
             spin=True,
         ),
-        td.load_robot(td.share / "models/arm_telescopic.toml", td.ContinuumRobot),
+        td.load_robot(td.share / "models/arm_mixed.toml", td.ContinuumRobot),
     ]
 
 
@@ -310,7 +310,7 @@ def test_robots_are_pickled(arm: td.ContinuumRobot) -> None:
 
 
 ROBOT_FILES = [
-    "models/arm_telescopic.toml",
+    "models/arm_mixed.toml",
     "scenes/snake_travel/snake.toml",
     "models/youbot.toml",
     "scenes/mobile_arm/robot.toml",

@@ -19,7 +19,7 @@ ALL_KINDS = """
 <mujoco>
   <option integrator="discrete" cone="elliptic" impratio="10"/>
   <asset>
-    <model name="arm" file="models/arm_telescopic.toml"/>
+    <model name="arm" file="models/arm_mixed.toml"/>
     <model name="snake" file="scenes/snake_travel/snake.toml"/>
     <model name="mobile" file="models/youbot.toml"/>
     <model name="tube" file="scenes/tube_insertion/tube.toml"/>

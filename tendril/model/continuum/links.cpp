@@ -32,7 +32,7 @@ int section_of(std::string_view name) {
 
 namespace {
 
-/// A telescopic link never gets shorter than this fraction of its rest length.
+/// A link of variable length never gets shorter than this fraction of its rest length.
 constexpr double kShortestLinkFraction = 0.02;
 
 constexpr double kOrderBends[] = {1.0, 2.0};  // of a section, halfway between x and y [rad]
