@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kSearchDistance =
     1e-3;  // [m]: motion of the target after which other poses are tried again
-constexpr double kSearchAngle = 0.02;    // [rad]: likewise, of a target with a roll
+constexpr double kSearchAngle = 0.02;   // [rad]: likewise, of a target with a roll
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kRollSearchIterations = 4000;
 constexpr double kRollGainRatio = 0.3;  // of the tip's integral, which has to follow
@@ -242,8 +242,8 @@ IkResult ReachController::inverse_kinematics(const TipTarget& target, const Base
   bool tried = failed_(memory) && (p - failed_target_(memory)).norm() < kSearchDistance;
   const bool has_roll = task_ == TipTask::Pose;
   if (has_roll)
-    tried = tried && rotation_angle(Eigen::Matrix3d(failed_frame_(memory)),
-                                    target.X_BG.linear()) < kSearchAngle;
+    tried = tried && rotation_angle(Eigen::Matrix3d(failed_frame_(memory)), target.X_BG.linear()) <
+                         kSearchAngle;
   if (!tried) {
     IkResult elsewhere = searcher_->solve(target, near.states, base);
     elsewhere.iterations += near.iterations;
@@ -299,8 +299,7 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
 /// sag turn their ends, too.
 void ReachController::correct_roll(const ArmMeasurement& measurement, const Plan& plan,
                                    std::span<double> next_memory) noexcept {
-  const double miss =
-      (measurement.X_BE.translation() - measurement.X_BG.translation()).norm();
+  const double miss = (measurement.X_BE.translation() - measurement.X_BG.translation()).norm();
   if (plan.moving || (plan.reached && miss > kMaxRollMiss)) return;
   const double fraction = std::min(1.0, kRollGainRatio * roll_gain_ * measurement.timestep);
   double turn = -roll_offset_(next_memory);  // back, where the target is out of reach with it

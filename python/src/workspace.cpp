@@ -11,7 +11,6 @@
 #include "python/src/robots.hpp"
 #include "tendril/kinematics/section_workspace.hpp"
 #include "tendril/kinematics/turning.hpp"
-#include "tendril/kinematics/turning.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {

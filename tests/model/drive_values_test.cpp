@@ -74,16 +74,17 @@ TEST_CASE("drive values: moments of motors", "[mjcf]") {
 TEST_CASE("drive values: lengths and tensions of tendons", "[mjcf]") {
   const std::string command = GENERATE("length", "tension");
   CHECK(tip_error(section("") + section("") +
-                      six("tendon", "distance = 0.01\ncommand = \"" + command + "\"\n"),
+                      six("tendon",
+                          "distance = 0.01\nmax_tension = 200\ncommand = \"" + command + "\"\n"),
                   kBent) < 2e-3);
 }
 
 TEST_CASE("drive values: pressures of chambers and of muscles", "[mjcf]") {
   const std::string kind = GENERATE("", "braid_angle = 0.4\n");
-  CHECK(tip_error(
-            section("") + section("") +
-                six("chamber", "distance = 0.008\ndiameter = 0.008\nmax_pressure = 2e6\n" + kind),
-            kBent) < 2e-3);
+  CHECK(
+      tip_error(section("") + section("") +
+                    six("chamber", "distance = 0.006\nradius = 0.004\nmax_pressure = 2e6\n" + kind),
+                kBent) < 2e-3);
 }
 
 TEST_CASE("drive values: of variable lengths", "[mjcf]") {
