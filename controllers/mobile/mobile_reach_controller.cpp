@@ -67,8 +67,11 @@ MobileBody make_body(const MobileContext& context) {
               : std::vector<BodyCapsule>(context.capsules.begin(), context.capsules.end())};
 }
 
+/// Without priorities the cheapest pose over the base distance; with them that of FABRIK, which
+/// they are for.
 MobileFabrikOptions solver_options(const MobileRobot& robot) {
-  return {.planes = PlaneOrder::NearestFirst, .polish = robot.link_count() == 3};
+  return {.planes = PlaneOrder::NearestFirst,
+          .polish = robot.link_count() == 3 && robot.parameters().priorities.empty()};
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ nb::object arm_tip_poses(const PyMobileArm& robot, nb::handle base_value, nb::ha
 using Limits = std::tuple<double, double>;
 using PickledMobile =
     std::tuple<std::string, std::vector<double>, Limits, std::vector<std::tuple<double, Limits>>,
-               Limits, std::vector<double>>;
+               Limits, std::vector<double>, std::vector<double>>;
 
 PickledMobile pickled(const PyMobileRobot& robot) {
   const MobileRobotParameters& p = robot.robot.parameters();
@@ -113,11 +113,12 @@ PickledMobile pickled(const PyMobileRobot& robot) {
           limits(p.yaw),
           std::move(links),
           limits(p.roll),
+          p.priorities,
           robot.start};
 }
 
 PyMobileRobot unpickled(const PickledMobile& from) {
-  const auto& [name, numbers, yaw, links, roll, start] = from;
+  const auto& [name, numbers, yaw, links, roll, priorities, start] = from;
   const auto limits = [](const Limits& l) {
     return JointLimits{.min = std::get<0>(l), .max = std::get<1>(l)};
   };
@@ -127,6 +128,7 @@ PyMobileRobot unpickled(const PickledMobile& from) {
                           .shoulder_height = number(2),
                           .shoulder_offset = number(3),
                           .yaw = limits(yaw),
+                          .priorities = priorities,
                           .roll = limits(roll),
                           .tool_tilt = number(4),
                           .platform_length = number(5),

@@ -29,6 +29,11 @@ constexpr SignalInfo kSignals[] = {
     {"speed", "rad/s or m/s", MetricOf::Scene, "largest joint speed after the step", "max end"},
     {"engine_iterations", "", MetricOf::Scene,
      "iterations of the engine's constraint solver, all islands", "max mean"},
+    {"energy", "J", MetricOf::Actuators,
+     "mechanical work of the robots' actuators since the start of the run, each moment counted as "
+     "positive: the sum over steps and actuators of |force x velocity| times the time step",
+     "end"},
+    {"actuator_energy", "J", MetricOf::Actuator, "the same of the actuator NAME"},
     {"sensor", "", MetricOf::Sensor, "the sensor NAME; its norm if it is a vector"},
     {"winding", "rad", MetricOf::RoundGeom,
      "angle by which an arm winds around the axis of the cylinder or capsule NAME, over the links "
@@ -55,7 +60,8 @@ constexpr StatisticName kStatistics[] = {{"end", Statistic::End},
                                          {"rms", Statistic::Rms}};
 
 bool is_named(MetricOf of) {
-  return of == MetricOf::Sensor || of == MetricOf::Geom || of == MetricOf::RoundGeom;
+  return of == MetricOf::Sensor || of == MetricOf::Geom || of == MetricOf::RoundGeom ||
+         of == MetricOf::Actuator;
 }
 
 const StatisticName* statistic_name(std::string_view name) {
@@ -119,6 +125,8 @@ std::pair<double, double> possible_range(const Metric& metric) noexcept {
                                {"self_contact_count"},
                                {"speed"},
                                {"engine_iterations"},
+                               {"energy"},
+                               {"actuator_energy"},
                                {"contact_span", 2.0 * std::numbers::pi},
                                {"real_time_factor"},
                                {"step_time_mean"},

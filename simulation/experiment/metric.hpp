@@ -10,13 +10,15 @@ namespace tendril::simulation {
 
 /// The object of a metric.
 enum class MetricOf {
-  Run,       ///< of the whole run, without a statistic: `real_time_factor`
-  Scene,     ///< of the scene: `speed_max`
-  Robots,    ///< of the robots' contacts; needs one robot
-  Joints,    ///< of the robots' joints with a range
-  Sensor,    ///< of a named sensor: `sensor:NAME:max`
-  Geom,      ///< of the robots and a named geom: `passing:NAME:end`
-  RoundGeom  ///< the same, a capsule or a cylinder
+  Run,        ///< of the whole run, without a statistic: `real_time_factor`
+  Scene,      ///< of the scene: `speed_max`
+  Robots,     ///< of the robots' contacts; needs one robot
+  Joints,     ///< of the robots' joints with a range
+  Actuators,  ///< of the robots' actuators
+  Actuator,   ///< of a named actuator
+  Sensor,     ///< of a named sensor: `sensor:NAME:max`
+  Geom,       ///< of the robots and a named geom: `passing:NAME:end`
+  RoundGeom   ///< the same, a capsule or a cylinder
 };
 
 /// A signal measured by the runner, one value per step: a row of the documented table. In addition,
@@ -36,9 +38,9 @@ enum class Statistic { End, Max, Min, Mean, Rms, SettleTime };
 
 /// A parsed name of a metric.
 struct Metric {
-  std::string name;                      ///< as written: `tip_error_max`, `sensor:A_feed:mean`
-  std::string signal;                    ///< `tip_error`, `sensor`
-  std::string object;                    ///< name of the sensor or geom, for signals of one
+  std::string name;    ///< as written: `tip_error_max`, `sensor:A_feed:mean`
+  std::string signal;  ///< `tip_error`, `sensor`
+  std::string object;  ///< name of the sensor, geom or actuator, for signals of one
   Statistic statistic = Statistic::End;  ///< without meaning for a metric of the run
   [[nodiscard]] bool of_run() const noexcept;
 };

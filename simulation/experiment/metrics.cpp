@@ -117,12 +117,25 @@ const Metrics::Reader Metrics::kReaders[] = {
        for (int i = 0; i < islands; ++i) iterations += data.solver_niter[i];
        return static_cast<double>(iterations);
      }},
+    {"energy",
+     [](const Metrics& m, auto&, auto&, int) noexcept {
+       double energy = 0.0;
+       for (const int i : m.robot_actuators_) energy += m.energy_[static_cast<std::size_t>(i)];
+       return energy;
+     }},
+    {"actuator_energy",
+     [](const Metrics& m, auto&, auto&, int actuator) noexcept {
+       return m.energy_[static_cast<std::size_t>(actuator)];
+     }},
     {"winding", &Metrics::winding},
     {"passing", &Metrics::passing},
     {"contact_span", &Metrics::contact_span},
 };
 
-Metrics::Metrics(const mjModel& model) : model_(model), robots_(model) {
+Metrics::Metrics(const mjModel& model)
+    : model_(model), robots_(model), energy_(static_cast<std::size_t>(model.nactuator), 0.0) {
+  for (int i = 0; i < static_cast<int>(model.nactuator); ++i)
+    if (robots_.base_of_actuator(i) != 0) robot_actuators_.push_back(i);
   for (int joint = 0; joint < model.njnt; ++joint) {
     const bool is_scalar =
         model.jnt_type[joint] == mjJNT_HINGE || model.jnt_type[joint] == mjJNT_SLIDE;
@@ -198,12 +211,22 @@ std::string Metrics::problem(const Metric& metric) const {
            "<custom><tuple name=\"robot\"><element objtype=\"body\" objname=\"BASE\"/></tuple>"
            "</custom>";
   }
+  if (info->of == MetricOf::Actuators || info->of == MetricOf::Actuator)
+    return missing_actuator(metric, info->of);
   if (info->of == MetricOf::Joints && limited_joints_.empty())
     return "no robot of the scene has a joint with a range";
   if (info->of == MetricOf::Robots) return contacts_switched_off(model_).value_or("");
   if (info->name == std::string_view("contact_span"))
     return contacts_switched_off(model_, robots_, geom).value_or("");
   return {};
+}
+
+std::string Metrics::missing_actuator(const Metric& metric, MetricOf of) const {
+  if (of == MetricOf::Actuators)
+    return robot_actuators_.empty() ? "no robot of the scene has an actuator" : "";
+  if (mj_name2id(&model_, mjOBJ_ACTUATOR, metric.object.c_str()) >= 0) return {};
+  return fmt::format("the scene has no actuator '{}'{}", metric.object,
+                     meant_object(model_, mjOBJ_ACTUATOR, model_.nactuator, metric.object));
 }
 
 Metrics::Read Metrics::reader_of(std::string_view signal) {
@@ -233,14 +256,19 @@ int Metrics::add(const Metric& metric, const Window& window, double threshold) {
       source.sensors = {mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str())};
     } else {
       source.read = reader_of(metric.signal);
-      if (!metric.object.empty()) {
-        source.geom = mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str());
+      if (info->of == MetricOf::Actuator) {
+        source.object = mj_name2id(&model_, mjOBJ_ACTUATOR, metric.object.c_str());
+      } else if (!metric.object.empty()) {
+        source.object = mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str());
         if (link_pairs_.empty()) find_links();
       }
     }
     needs_contacts_ = needs_contacts_ || (info != nullptr && info->of == MetricOf::Robots);
+    needs_energy_ =
+        needs_energy_ ||
+        (info != nullptr && (info->of == MetricOf::Actuators || info->of == MetricOf::Actuator));
     const auto same = [&](const Source& s) {
-      return s.signal == source.signal && s.sensors == source.sensors && s.geom == source.geom;
+      return s.signal == source.signal && s.sensors == source.sensors && s.object == source.object;
     };
     const auto found = std::find_if(sources_.begin(), sources_.end(), same);
     entry.source = static_cast<int>(found - sources_.begin());
@@ -276,6 +304,17 @@ void Metrics::read_contacts(const mjModel& model, const mjData& data) noexcept {
     contacts_.largest_force = std::max(contacts_.largest_force, force[0]);
     contacts_.penetration = std::max(contacts_.penetration, -contact.dist);
     contacts_.count += 1.0;
+  }
+}
+
+/// Forces and velocities after a step are those of its start.
+void Metrics::add_energy(const mjModel& model, const mjData& data) noexcept {
+  for (int i = 0; i < static_cast<int>(model.nactuator); ++i) {
+    const int first = model.actuator_outadr[i];
+    double power = 0.0;
+    for (int k = first; k < first + model.actuator_outnum[i]; ++k)
+      power += std::abs(data.actuator_force[k] * data.actuator_velocity[k]);
+    energy_[static_cast<std::size_t>(i)] += power * model.opt.timestep;
   }
 }
 
@@ -383,11 +422,12 @@ double Metrics::evaluate(const Source& source, const mjModel& model,
     }
     return worst;
   }
-  return source.read(*this, model, data, source.geom);
+  return source.read(*this, model, data, source.object);
 }
 
 void Metrics::sample(const mjModel& model, const mjData& data, double time) noexcept {
   if (needs_contacts_) read_contacts(model, data);
+  if (needs_energy_) add_energy(model, data);
   for (Source& source : sources_) source.value = evaluate(source, model, data);
   for (Entry& entry : entries_) {
     if (entry.source < 0 || time < entry.window.after || time > entry.window.before) continue;

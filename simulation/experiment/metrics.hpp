@@ -18,7 +18,8 @@ class Metrics {
   /// `model` must outlive the metrics.
   explicit Metrics(const mjModel& model);
 
-  /// Says what the scene lacks that the metric needs (sensor, geom, robot); empty: nothing.
+  /// Says what the scene lacks that the metric needs (sensor, geom, actuator, robot); empty:
+  /// nothing.
   [[nodiscard]] std::string problem(const Metric& metric) const;
 
   /// Adds a metric and returns its index. Throws ModelError `<name>: <problem>` if the scene lacks
@@ -48,8 +49,8 @@ class Metrics {
   [[nodiscard]] std::string present_sensor(const std::string& name) const;
   [[nodiscard]] std::string not_reported(std::string_view signal) const;
 
-  /// The present value of a signal; `geom`: for a signal of a geom.
-  using Read = double (*)(const Metrics& self, const mjModel&, const mjData&, int geom) noexcept;
+  /// The present value of a signal; `object`: geom or actuator, for a signal of one.
+  using Read = double (*)(const Metrics& self, const mjModel&, const mjData&, int object) noexcept;
   struct Reader {
     std::string_view signal;
     Read read;
@@ -60,7 +61,7 @@ class Metrics {
     std::vector<int> sensors;  ///< of a signal read from sensors: the worst one counts
     bool smallest_is_worst = false;
     Read read = nullptr;  ///< of other signals
-    int geom = -1;        ///< of a signal of a geom
+    int object = -1;      ///< geom or actuator, of a signal of one
     double value = 0.0;
   };
   struct Entry {
@@ -87,6 +88,8 @@ class Metrics {
   [[nodiscard]] double evaluate(const Source& source, const mjModel& model,
                                 const mjData& data) const noexcept;
   void read_contacts(const mjModel& model, const mjData& data) noexcept;
+  void add_energy(const mjModel& model, const mjData& data) noexcept;
+  [[nodiscard]] std::string missing_actuator(const Metric& metric, MetricOf of) const;
   void find_links();
   /// Sum of angle(link pair) over a robot's pairs; over all robots, the one of largest magnitude.
   template <typename PairAngle>
@@ -117,7 +120,10 @@ class Metrics {
   RobotBodies robots_;
   std::vector<Reported> reported_;
   bool needs_contacts_ = false;
-  std::vector<int> limited_joints_;   ///< of robots
+  bool needs_energy_ = false;
+  std::vector<int> limited_joints_;  ///< of robots
+  std::vector<int> robot_actuators_;
+  std::vector<double> energy_;        ///< of each actuator since the start [J]
   std::vector<LinkPair> link_pairs_;  ///< ordered by robot
   std::vector<Source> sources_;
   std::vector<Entry> entries_;

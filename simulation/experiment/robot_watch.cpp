@@ -30,22 +30,6 @@ constexpr bool is_told(ControllerStatus status) {
          status == ControllerStatus::ServoLost || status == ControllerStatus::NoProgress;
 }
 
-/// A body that an actuator moves; 0 for one that is of none.
-int body_of_actuator(const mjModel& model, int actuator) {
-  const int target = model.actuator_trnid[2 * actuator];
-  const int type = model.actuator_trntype[actuator];
-  if (type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT) return model.jnt_bodyid[target];
-  if (type == mjTRN_BODY) return target;
-  if (type == mjTRN_SITE || type == mjTRN_SLIDERCRANK) return model.site_bodyid[target];
-  if (type == mjTRN_TENDON && model.tendon_num[target] > 0) {
-    const int first = model.tendon_adr[target];
-    const int object = model.wrap_objid[first];
-    if (model.wrap_type[first] == mjWRAP_JOINT) return model.jnt_bodyid[object];
-    if (model.wrap_type[first] == mjWRAP_SITE) return model.site_bodyid[object];
-  }
-  return 0;
-}
-
 template <class T>
 void sort_by_steps(std::vector<T>& all) {
   std::stable_sort(all.begin(), all.end(),
@@ -84,9 +68,8 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
     error_addresses_.push_back(address(kFollowingError));
     path_addresses_.push_back(address(kPathError));
   }
-  for (int i = 0; i < model.nu; ++i) {
-    if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)
-      continue;
+  for (int i = 0; i < static_cast<int>(model.nactuator); ++i) {
+    if (!model.actuator_forcelimited[i] || robots_.base_of_actuator(i) == 0) continue;
     if (is_part_actuator(name_or(model, mjOBJ_ACTUATOR, i, "actuator"))) continue;
     const mjtNum* const range = model.actuator_forcerange + 2 * i;
     // What only pulls, or only pushes, is not at a limit where it does nothing.

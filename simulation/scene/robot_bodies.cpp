@@ -25,6 +25,22 @@ std::optional<RobotNames> declared_names(const mjModel& model, int tuple) {
   return split_name(text, names::kRobot, [](const RobotNames& n) { return n.suffix.empty(); });
 }
 
+/// A body that an actuator moves; 0 for one that is of none.
+int body_of_actuator(const mjModel& model, int actuator) {
+  const int target = model.actuator_trnid[2 * actuator];
+  const int type = model.actuator_trntype[actuator];
+  if (type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT) return model.jnt_bodyid[target];
+  if (type == mjTRN_BODY) return target;
+  if (type == mjTRN_SITE || type == mjTRN_SLIDERCRANK) return model.site_bodyid[target];
+  if (type == mjTRN_TENDON && model.tendon_num[target] > 0) {
+    const int first = model.tendon_adr[target];
+    const int object = model.wrap_objid[first];
+    if (model.wrap_type[first] == mjWRAP_JOINT) return model.jnt_bodyid[object];
+    if (model.wrap_type[first] == mjWRAP_SITE) return model.site_bodyid[object];
+  }
+  return 0;
+}
+
 }  // namespace
 
 RobotBodies::RobotBodies(const mjModel& model)
@@ -48,6 +64,8 @@ RobotBodies::RobotBodies(const mjModel& model)
       break;
     }
   }
+  for (int i = 0; i < static_cast<int>(model.nactuator); ++i)
+    actuator_base_.push_back(base_of_body(body_of_actuator(model, i)));
 }
 
 }  // namespace tendril::simulation

@@ -33,6 +33,10 @@ class RobotBodies {
     const auto i = static_cast<std::size_t>(geom);
     return i < geom_body_.size() ? base_of_body(geom_body_[i]) : 0;
   }
+  /// Returns that of the robot that an actuator moves; 0: none.
+  [[nodiscard]] int base_of_actuator(int actuator) const noexcept {
+    return actuator_base_[static_cast<std::size_t>(actuator)];
+  }
   /// Returns whether a contact is between a robot and another object.
   [[nodiscard]] bool meets_surroundings(int geom1, int geom2) const noexcept {
     return (base_of_geom(geom1) != 0) != (base_of_geom(geom2) != 0);
@@ -40,8 +44,9 @@ class RobotBodies {
 
  private:
   std::vector<Robot> robots_;
-  std::vector<int> base_;       // per body
-  std::vector<int> geom_body_;  // per geom
+  std::vector<int> base_;           // per body
+  std::vector<int> geom_body_;      // per geom
+  std::vector<int> actuator_base_;  // per actuator
 };
 
 }  // namespace tendril::simulation

@@ -63,10 +63,6 @@ MobileFabrikSolver::MobileFabrikSolver(const MobileRobot& robot, const MobileFab
   require(name, "stall_ratio", options.stall_ratio,
           {.low = 0.0, .high = 1.0, .open_low = true, .open_high = true});
   const std::size_t count = directions_.size();
-  if (!options.priorities.empty() && options.priorities.size() != count)
-    refuse(name, "priorities count", static_cast<double>(options.priorities.size()),
-           "0 or the number of links");
-  for (const double k : options.priorities) require(name, "priorities", k, kPositive);
   if (options.polish && count != 3) refuse(name, "polish", 1.0, "off unless the arm has 3 links");
   if (count == 3 && (options.fallback || options.polish)) {
     closed_form_.emplace(robot, ClosedFormOptions{.position_tolerance = options.position_tolerance,
@@ -74,7 +70,7 @@ MobileFabrikSolver::MobileFabrikSolver(const MobileRobot& robot, const MobileFab
                                                   .check_floor = options.check_floor,
                                                   .cost = options.cost});
   }
-  priorities_ = options.priorities;
+  priorities_ = robot.parameters().priorities;
   priorities_.resize(count, 1.0);
   for (int i = 0; i < robot.link_count(); ++i) {
     const ArmLink& link = robot.link(i);

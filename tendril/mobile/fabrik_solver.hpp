@@ -37,10 +37,6 @@ struct MobileFabrikOptions {         ///< every field has a working default
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   int max_stalls = 40;               ///< of an attempt, >= 0
   double stall_ratio = 3e-2;  ///< an iteration that takes less of the error stalls, in (0, 1)
-  /// k_i of the links, each > 0; empty: all 1. More than 1: the link keeps more of its old
-  /// direction in the forward pass; less: it rotates more. Has an effect on the links between the
-  /// first and the last one only. [Mobile] sec. on priorities
-  std::vector<double> priorities{};
   PlaneOrder planes = PlaneOrder::FacingFirst;
   bool check_floor = true;  ///< refuse targets, and solutions, with the arm under the floor
   /// The closed form where every attempt fails; robots of three in-plane links only, others have

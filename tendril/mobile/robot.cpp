@@ -45,6 +45,11 @@ MobileRobot::MobileRobot(const MobileRobotParameters& parameters) : parameters_(
     check(name, parameters.links[i].limits);
     if (i + 1 < parameters.links.size()) wrist_reach_ += parameters.links[i].length;
   }
+  if (!parameters.priorities.empty() && parameters.priorities.size() != parameters.links.size())
+    refuse(kName, "priorities count", static_cast<double>(parameters.priorities.size()),
+           "0 or the number of links");
+  for (const double k : parameters.priorities)
+    require(kName, "priorities", k, {.low = 0.0, .high = kMaxPriority, .open_low = true});
 }
 
 const JointLimits& MobileRobot::joint_limits(int joint) const noexcept {

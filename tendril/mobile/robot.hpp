@@ -29,8 +29,12 @@ struct MobileRobotParameters {
   double shoulder_offset = 0.0;         ///< of the first hinge from the yaw axis [m], >= 0
   JointLimits yaw{};                    ///< of the arm's plane against the platform's heading [rad]
   std::vector<ArmLink> links{};         ///< from the shoulder to the tool, 2 to kMaxLinks
-  JointLimits roll{};                   ///< about the tool axis [rad]
-  double tool_tilt = 0.0;               ///< from the last link to the tool axis, in the plane [rad]
+  /// k_i of the links in MobileFabrikSolver, one for each, in (0, kMaxPriority]; empty: all 1. More
+  /// than 1: the link keeps more of its old direction in the forward pass; less: it rotates more.
+  /// Has an effect on the links between the first and the last one only. [Mobile] line 1.32
+  std::vector<double> priorities{};
+  JointLimits roll{};      ///< about the tool axis [rad]
+  double tool_tilt = 0.0;  ///< from the last link to the tool axis, in the plane [rad]
   /// Platform: a box on the floor about the platform's origin [m], > 0.
   double platform_length = 0.5, platform_width = 0.5, platform_height = 0.1;
 };
@@ -44,11 +48,12 @@ struct PlatformPose {
 /// that moves freely on the floor z = 0. Immutable. Joint angles are ordered yaw, hinges, roll.
 class MobileRobot {
  public:
-  /// Throws ModelError when there are too few or too many links, a range is empty (min > max), or a
-  /// number is not finite or outside its range.
+  /// Throws ModelError when there are too few or too many links, a range is empty (min > max), the
+  /// priorities are not one for each link, or a number is not finite or outside its range.
   explicit MobileRobot(const MobileRobotParameters& parameters);
 
   static constexpr int kMaxLinks = 32;
+  static constexpr double kMaxPriority = 1e3;
 
   [[nodiscard]] const MobileRobotParameters& parameters() const noexcept { return parameters_; }
   [[nodiscard]] int link_count() const noexcept {

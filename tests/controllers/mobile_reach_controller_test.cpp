@@ -448,6 +448,33 @@ TEST_CASE("an arm of five links on the platform reaches targets too", "[mobile]"
   setup.check_limits();
 }
 
+TEST_CASE("with priorities the pose is that of FABRIK, with others another", "[mobile]") {
+  // The platform is far enough from the target to have to move: the priority of the middle link
+  // divides the travel.
+  const ToolTarget target = tool_target({1.2, 0.5, 0.3}, 0.5, 0.0, 0.35);
+  const auto goal_of = [&](const std::vector<double>& priorities) {
+    MobileRobotParameters parameters = youbot();
+    parameters.priorities = priorities;
+    Setup setup({}, nullptr, parameters);
+    setup.aim(target);
+    CHECK(setup.run.run_to_target(kStallTimeout));
+    setup.check_limits();
+    MobileFabrikSolver solver{setup.robot, {.planes = PlaneOrder::NearestFirst}};
+    const MobileResult found = solver.solve(target, {}, youbot_start_joints());
+    Eigen::VectorXd fabrik(configuration_size(setup.robot));
+    set_configuration(found.base, found.joints, fabrik);
+    constexpr double kTolerances = 3e-3;  // of FABRIK's pose, and of the arrival
+    const bool is_fabrik = (setup.run.setpoint - fabrik).cwiseAbs().maxCoeff() < kTolerances;
+    CHECK(is_fabrik == !priorities.empty());
+    return Eigen::VectorXd(setup.run.setpoint);
+  };
+  const Eigen::VectorXd cheapest = goal_of({}), plain = goal_of({1.0, 1.0, 1.0});
+  const Eigen::VectorXd stiff = goal_of({1.0, 3.0, 1.0});
+  constexpr double kOther = 0.01;
+  CHECK((cheapest - plain).cwiseAbs().maxCoeff() > kOther);
+  CHECK((stiff - plain).cwiseAbs().maxCoeff() > kOther);
+}
+
 TEST_CASE("settings out of range are refused by name", "[mobile]") {
   const auto message = [](const Texts& texts) {
     try {

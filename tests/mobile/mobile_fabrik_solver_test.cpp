@@ -385,13 +385,14 @@ TEST_CASE("mobile fabrik: polish never costs more and comes to the cheapest pose
 TEST_CASE(
     "mobile fabrik: the third priority moves travel from the base and the elbow to the shoulder",
     "[mobile]") {
-  const MobileRobot robot(youbot());
-  const std::vector<ToolTarget> targets = random_targets(robot, 2000, 33);
+  const std::vector<ToolTarget> targets = random_targets(MobileRobot(youbot()), 2000, 33);
   struct Mean {
     double shoulder = 0.0, elbow = 0.0, base = 0.0;
   };
   const auto mean_of = [&](double k3) {
-    MobileFabrikSolver solver(robot, {.priorities = {1.0, k3, 1.0}});
+    MobileRobotParameters parameters = youbot();
+    parameters.priorities = {1.0, k3, 1.0};
+    MobileFabrikSolver solver{MobileRobot(parameters)};
     Mean mean;
     for (const ToolTarget& target : targets) {
       const MobileResult result = solver.solve(target, {}, youbot_start_joints());
@@ -593,11 +594,6 @@ TEST_CASE("mobile fabrik: bad options are refused by name", "[mobile]") {
                     "mobile fabrik options: max_stalls = -1, must be >= 0");
   CHECK_THROWS_WITH(MobileFabrikSolver(robot, {.stall_ratio = 1.0}),
                     "mobile fabrik options: stall_ratio = 1, must be in (0, 1)");
-  CHECK_THROWS_WITH(
-      MobileFabrikSolver(robot, {.priorities = {1.0, 1.0}}),
-      "mobile fabrik options: priorities count = 2, must be 0 or the number of links");
-  CHECK_THROWS_WITH(MobileFabrikSolver(robot, {.priorities = {1.0, -1.0, 1.0}}),
-                    "mobile fabrik options: priorities = -1, must be > 0");
   CHECK_THROWS_WITH(MobileFabrikSolver(long_armed_robot(5), {.polish = true}),
                     "mobile fabrik options: polish = 1, must be off unless the arm has 3 links");
   CHECK_THROWS_AS(MobileFabrikSolver(robot, {.cost = {.base_weight = nan}}), ModelError);

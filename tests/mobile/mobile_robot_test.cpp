@@ -39,6 +39,22 @@ TEST_CASE("mobile robot: bad parameters are refused by name", "[mobile]") {
       {"mount_x = nan m, must be finite", [=](auto& p) { p.mount_x = nan; }},
       {"tool_tilt = 2 rad, must be in [-pi/2, pi/2]", [](auto& p) { p.tool_tilt = 2.0; }},
       {"platform_width = 0 m, must be > 0", [](auto& p) { p.platform_width = 0.0; }},
+      {"priorities count = 2, must be 0 or the number of links",
+       [](auto& p) {
+         p.priorities = {1.0, 1.0};
+       }},
+      {"priorities = 0, must be in (0, 1000]",
+       [](auto& p) {
+         p.priorities = {1.0, 0.0, 1.0};
+       }},
+      {"priorities = -1, must be in (0, 1000]",
+       [](auto& p) {
+         p.priorities = {1.0, -1.0, 1.0};
+       }},
+      {"priorities = nan, must be in (0, 1000]",
+       [=](auto& p) {
+         p.priorities = {nan, 1.0, 1.0};
+       }},
   };
   for (const Case& c : cases) {
     DYNAMIC_SECTION(c.text) {

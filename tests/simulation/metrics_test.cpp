@@ -110,6 +110,8 @@ TEST_CASE("metrics: every documented name is read, others are refused", "[metric
                            "self_contact_count_max",
                            "limit_margin_min",
                            "speed_max",
+                           "energy_end",
+                           "actuator_energy:A_x:end",
                            "settle_time",
                            "real_time_factor",
                            "step_time_mean",
@@ -137,7 +139,8 @@ TEST_CASE("metrics: every signal of the table can be measured where its scene pr
           "[metrics]") {
   const ModelPtr model = model_of("<mujoco>" + robot_tuple("base") +
                                   R"(<worldbody><geom name="post" type="capsule" size=".1 1"/>
-        <body name="base"><joint axis="0 0 1" range="-1 1"/><geom size="0.1"/></body></worldbody>
+        <body name="base"><joint name="j" axis="0 0 1" range="-1 1"/><geom size="0.1"/></body></worldbody>
+      <actuator><motor name="NAME" joint="j"/></actuator>
       <sensor><user name="NAME" dim="1"/></sensor></mujoco>)");
   const DataPtr data = make_data(*model);
   Metrics metrics(*model);
@@ -145,7 +148,7 @@ TEST_CASE("metrics: every signal of the table can be measured where its scene pr
     CAPTURE(signal.name);
     CHECK(std::string(signal.meaning).size() > 5);
     std::string name = signal.name;
-    if (signal.of == MetricOf::Sensor)
+    if (signal.of == MetricOf::Sensor || signal.of == MetricOf::Actuator)
       name += ":NAME:max";
     else if (signal.of == MetricOf::Geom || signal.of == MetricOf::RoundGeom)
       name += ":post:max";
@@ -210,6 +213,40 @@ TEST_CASE("metrics: statistics of a sensor follow their definitions", "[metrics]
   CHECK(std::isnan(metrics.value(never)));
 }
 
+TEST_CASE("metrics: energy is the work of the robots' actuators on their ways, both ways",
+          "[metrics]") {
+  // A motor lifts a sled of 2 kg against 10 m/s^2 with 24 N from rest: 2 m/s^2 up. After 1 s it
+  // lets the sled fall with 8 N: 6 m/s^2 down. A second sled, of no robot, is pushed alike.
+  const ModelPtr model = model_of("<mujoco>" + robot_tuple("base") +
+                                  R"(<option gravity="0 0 -10" timestep="1e-4"/><worldbody>
+      <body name="base"><body><joint name="z" type="slide" axis="0 0 1"/><geom size="0.1" mass="2"/>
+      </body></body>
+      <body pos="1 0 0"><joint name="other" type="slide"/><geom size="0.1" mass="1"/></body></worldbody>
+    <actuator><motor name="lift" joint="z" gear="2 0 0 0 0 0"/><motor name="push" joint="other"/>
+    </actuator></mujoco>)");
+  const DataPtr data = make_data(*model);
+  Metrics metrics(*model);
+  metrics.add_defaults();
+  const int up = metrics.add(parse_metric("energy_end"), {.before = 1.0});
+  metrics.add(parse_metric("actuator_energy:lift:max"));
+  metrics.add(parse_metric("actuator_energy:push:end"));
+  for (int i = 0; i < 15000; ++i) {
+    const double time = data->time;
+    data->ctrl[0] = i < 10000 ? 12.0 : 4.0;
+    data->ctrl[1] = 3.0;
+    mj_step(model.get(), data.get());
+    metrics.sample(*model, *data, time);
+  }
+  // 24 N over 1 m; then from 2 m/s up for 1/3 s, 1/3 m, and down for 1/6 s, 1/12 m, with 8 N.
+  constexpr double kStep = 5e-4;  // relative: of the sum over steps
+  CHECK(metrics.value(up) == Approx(24.0).epsilon(kStep));
+  CHECK(value_of(metrics, "energy_end") ==
+        Approx(24.0 + 8.0 * (1.0 / 3 + 1.0 / 12)).epsilon(kStep));
+  CHECK(value_of(metrics, "actuator_energy:lift:max") == value_of(metrics, "energy_end"));
+  CHECK(value_of(metrics, "actuator_energy:push:end") ==
+        Approx(3.0 * 0.5 * 3.0 * 1.5 * 1.5).epsilon(kStep));
+}
+
 TEST_CASE("metrics: settling begins after the last time above the threshold", "[metrics]") {
   const ModelPtr model = model_of(kSphereScene);
   const DataPtr data = make_data(*model);
@@ -236,6 +273,9 @@ TEST_CASE("metrics: what the scene lacks is said, and left out of the defaults",
   CHECK_THROWS_WITH(metrics.add(parse_metric("wall_force_max")), Catch::Contains("no robot"));
   CHECK_THROWS_WITH(metrics.add(parse_metric("sensor:x:max")), Catch::Contains("no sensor 'x'"));
   CHECK_THROWS_WITH(metrics.add(parse_metric("winding:x:max")), Catch::Contains("no geom 'x'"));
+  CHECK_THROWS_WITH(metrics.add(parse_metric("energy_end")), Catch::Contains("no robot"));
+  CHECK_THROWS_WITH(metrics.add(parse_metric("actuator_energy:x:end")),
+                    Catch::Contains("no actuator 'x'"));
   metrics.add_defaults();
   CHECK(metrics.count() == 4);  // speed_max and _end, engine_iterations_max and _mean
 }

@@ -48,6 +48,12 @@ constexpr KeyInfo kArmKeys[]{
     {"tool_tilt", "rad", "from the last link to the tool axis, in the plane of the arm"},
     {"speed_limit", "rad/s", "of every joint, for controllers"},
     {"acceleration_limit", "rad/s^2", "of every joint, for controllers"},
+    {"priorities", "",
+     "of FABRIK, one for each `[[link]]`: above 1 the link keeps its direction, below 1 it "
+     "rotates; "
+     "those of the first and the last one have no effect "
+     "([priorities](../guide/mobile.md#priorities))",
+     "all 1"},
     {"joint_command", "",
      "`\"torque\"`: motors instead of servos, whose commands are torques in N m ([moments and "
      "torques](#moments-and-torques)), for controllers of your own that command torques"}};
@@ -90,6 +96,7 @@ constexpr KeyInfo kStartKeys[]{
 constexpr Range kLength{1e-3, 1e3};
 constexpr Range kPlace{-1e3, 1e3};
 constexpr Range kOffset{0.0, 1e3};
+constexpr Range kPriority{0.0, MobileRobot::kMaxPriority, true};
 constexpr Range kTilt{-0.5 * std::numbers::pi, 0.5 * std::numbers::pi};
 constexpr Range kHeading{-1e6, 1e6};
 constexpr Range kAngle{-4.0 * std::numbers::pi, 4.0 * std::numbers::pi};
@@ -170,6 +177,14 @@ void read_arm(const Fields& fields, MobileDescription& robot) {
     fields.refuse("shoulder_height", "must be above the platform");
 }
 
+std::vector<double> read_priorities(const Fields& arm, std::size_t links) {
+  std::vector<double> priorities = arm.numbers("priorities", kPriority);
+  if (!priorities.empty() && priorities.size() != links)
+    arm.refuse("priorities", fmt::format("must be {} numbers, one for each [[link]], each {}",
+                                         links, to_string(kPriority)));
+  return priorities;
+}
+
 MountedArm read_mount(const FileContents& file) {
   const Fields fields = file.top.table("arm");
   fields.refuse_unknown(kMountKeys);
@@ -239,6 +254,8 @@ void read_joints(const Fields& top, MobileDescription& robot) {
         {.length = link.required_number("length", kLength), .limits = read_limits(link)});
     robot.links.push_back(read_part(link, robot.joint_motors));
   }
+
+  robot.parameters.priorities = read_priorities(top.table("arm"), links.size());
 
   const Fields tool = top.table("tool");
   tool.refuse_unknown(kLinkKeys);
