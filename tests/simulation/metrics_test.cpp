@@ -221,7 +221,7 @@ TEST_CASE("metrics: energy is the work of the robots' actuators on their ways, b
                                   R"(<option gravity="0 0 -10" timestep="1e-4"/><worldbody>
       <body name="base"><body><joint name="z" type="slide" axis="0 0 1"/><geom size="0.1" mass="2"/>
       </body></body>
-      <body pos="1 0 0"><joint name="other" type="slide"/><geom size="0.1" mass="1"/></body></worldbody>
+      <body pos="1 0 0"><joint name="other" type="slide" axis="1 0 0"/><geom size="0.1" mass="1"/></body></worldbody>
     <actuator><motor name="lift" joint="z" gear="2 0 0 0 0 0"/><motor name="push" joint="other"/>
     </actuator></mujoco>)");
   const DataPtr data = make_data(*model);
