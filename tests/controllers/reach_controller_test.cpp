@@ -208,7 +208,7 @@ TEST_CASE("reach: refused settings name the setting and its range", "[controller
     std::string name, text, message;
   };
   const auto c = GENERATE_COPY(values<Case>({
-      {"task", "pose", "task = pose: must be one of position, direction"},
+      {"task", "roll", "task = roll: must be one of position, direction, pose"},
       {"rate_limit", "0", "rate_limit = 0: must be in (0, 1000]"},
       {"max_iterations", "0", "max_iterations = 0: must be in [1, 10000]"},
       {"position_tolerance", "1", "position_tolerance = 1: must be in (0, 0.1]"},
@@ -220,6 +220,13 @@ TEST_CASE("reach: refused settings name the setting and its range", "[controller
        "comparison, in `tendril ik`"},
   }));
   DYNAMIC_SECTION(c.name) { CHECK_THROWS_WITH(make(plain_robot(), {{c.name, c.text}}), c.message); }
+}
+
+TEST_CASE("reach: a roll needs a solver that meets it, and no avoidance", "[controllers]") {
+  CHECK_THROWS_WITH(make(plain_robot(), {{"task", "pose"}, {"solver", "fabrikx"}}),
+                    "solver = fabrikx: meets no roll, must be auto or levenberg with task = pose");
+  CHECK_THROWS_WITH(make(plain_robot(), {{"task", "pose"}, {"avoidance", "true"}}),
+                    "task = pose: must be position or direction with avoidance");
 }
 
 TEST_CASE("reach: each recommended solver can be used in the loop", "[controllers]") {

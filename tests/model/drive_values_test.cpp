@@ -80,7 +80,7 @@ TEST_CASE("drive values: lengths and tensions of tendons", "[mjcf]") {
 }
 
 TEST_CASE("drive values: pressures of chambers and of muscles", "[mjcf]") {
-  const std::string kind = GENERATE("", "braid_angle = 0.4\n");
+  const std::string kind = GENERATE("", "kind = \"mckibben\"\nbraid_angle = 0.4\n");
   CHECK(
       tip_error(section("") + section("") +
                     six("chamber", "distance = 0.006\nradius = 0.004\nmax_pressure = 2e6\n" + kind),

@@ -373,8 +373,9 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"a turn with a motor", section("rotation = \"turning\"\nbend_command = \"moment\""),
        "arm.toml:4: section 1: rotation = 'turning': a servo must set the bend"},
       {"a turn in a guide",
-       section("rotation = \"turning\"") + "[base]\nfeed = 0.2\nguide_length = 0.1\n",
-       "arm.toml:4: section 1: rotation = 'turning': the arm has a guide"},
+       "compliance = \"link\"\n" + section("rotation = \"turning\"") +
+           "[base]\nfeed = 0.2\nguide_length = 0.1\n",
+       "arm.toml:5: section 1: rotation = 'turning': the arm has a guide"},
       {"a turn that starts bent", section("rotation = \"turning\"") + "[start]\nbends = [1]\n",
        "arm.toml:4: section 1: rotation = 'turning': the arm starts bent"},
       {"NaN in the controller", kSection + "[controller]\nplugin = \"p\"\nx = [1, nan]\n",
