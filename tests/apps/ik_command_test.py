@@ -116,7 +116,7 @@ class TableCommand(unittest.TestCase):
         self.assertEqual(len(rows), 3)
         mixed = self.output("ik", "mixed.toml", "targets.csv").splitlines()
         self.assertEqual(mixed[0].split(","), RESULT_COLUMNS + FIXED_STATES + ["h", "omega0"])
-        self.assertEqual(self.output("fk", "fixed.toml", "-", text=rows[0]), "x,y,z,zx,zy,zz\n")
+        self.assertEqual(self.output("fk", "fixed.toml", "-", text=rows[0]), "x,y,z,zx,zy,zz,roll\n")
 
     def test_fk_agrees_with_arcs(self):
         draw = random.Random(2)
@@ -409,12 +409,12 @@ class TableCommand(unittest.TestCase):
 
     def test_bad_targets_are_refused(self):
         cases = [
-            ("", "stdin: is empty: must begin with a line of column names: x,y,z[,zx,zy,zz]"),
-            ("x,y\n", "stdin: row 1, column z: is missing: the columns must be x,y,z[,zx,zy,zz]"),
-            ("x,y,z,zx,zz\n", "stdin: row 1, column zy: is missing: the columns must be x,y,z[,zx,zy,zz]"),
+            ("", "stdin: is empty: must begin with a line of column names: x,y,z[,zx,zy,zz[,roll]]"),
+            ("x,y\n", "stdin: row 1, column z: is missing: the columns must be x,y,z[,zx,zy,zz[,roll]]"),
+            ("x,y,z,zx,zz\n", "stdin: row 1, column zy: is missing: the columns must be x,y,z[,zx,zy,zz[,roll]]"),
             (
                 "x,y,z,w\n",
-                'stdin: row 1, column 4: "w": is not known: the first line must name the columns x,y,z[,zx,zy,zz]',
+                'stdin: row 1, column 4: "w": is not known: the first line must name the columns x,y,z[,zx,zy,zz[,roll]]',
             ),
             ("x,y,z,x\n", "stdin: row 1, column x: is repeated"),
             ("x,y,z\n0,0,nan\n", 'stdin: row 2, column z: "nan": must be a finite number'),

@@ -246,8 +246,8 @@ TEST_CASE("jacobian: bad options are refused", "[ik]") {
   const ContinuumRobot robot = plain_robot();
   CHECK_THROWS_WITH(JacobianSolver(robot, {.max_iterations = 0}),
                     "jacobian options: max_iterations = 0, must be >= 1");
-  CHECK_THROWS_WITH(JacobianSolver(robot, {.damping = 0.0}),
-                    "jacobian options: damping = 0 m^2, must be > 0");
+  CHECK_THROWS_WITH(JacobianSolver(robot, {.damping = -1.0}),
+                    "jacobian options: damping = -1 m^2, must be >= 0");
   CHECK_THROWS_WITH(JacobianSolver(robot, {.direction_weight = -1.0}),
                     "jacobian options: direction_weight = -1 m, must be > 0");
   CHECK_THROWS_AS(JacobianSolver(robot, {.length_weight = nan}), ModelError);
