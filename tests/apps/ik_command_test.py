@@ -414,7 +414,8 @@ class TableCommand(unittest.TestCase):
             ("x,y,z,zx,zz\n", "stdin: row 1, column zy: is missing: the columns must be x,y,z[,zx,zy,zz[,roll]]"),
             (
                 "x,y,z,w\n",
-                'stdin: row 1, column 4: "w": is not known: the first line must name the columns x,y,z[,zx,zy,zz[,roll]]',
+                'stdin: row 1, column 4: "w": is not known: '
+                'the first line must name the columns x,y,z[,zx,zy,zz[,roll]]',
             ),
             ("x,y,z,x\n", "stdin: row 1, column x: is repeated"),
             ("x,y,z\n0,0,nan\n", 'stdin: row 2, column z: "nan": must be a finite number'),
