@@ -415,7 +415,7 @@ class TableCommand(unittest.TestCase):
             (
                 "x,y,z,w\n",
                 'stdin: row 1, column 4: "w": is not known: '
-                'the first line must name the columns x,y,z[,zx,zy,zz[,roll]]',
+                "the first line must name the columns x,y,z[,zx,zy,zz[,roll]]",
             ),
             ("x,y,z,x\n", "stdin: row 1, column x: is repeated"),
             ("x,y,z\n0,0,nan\n", 'stdin: row 2, column z: "nan": must be a finite number'),
