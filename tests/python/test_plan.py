@@ -62,6 +62,7 @@ def test_a_base_that_feeds_is_planned_too(tmp_path: Path) -> None:
     file.write_text(
         """robot = "arm.toml"
 margin = 0.002
+position_tolerance = 1e-5
 [[waypoint]]
 position = [0, 0, 0.32]
 [[waypoint]]
