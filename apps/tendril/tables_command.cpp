@@ -204,7 +204,7 @@ void add_tables_command(CommandLine& line) {
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command.footer(
       "Example: tendril tables 3.9 --samples 1000 --plot\n"
-      "         tendril tables --robot models/arm_telescopic.toml\n"
+      "         tendril tables --robot models/arm_mixed.toml\n"
       "Finished rows are stored in the folder and reused when the same program is run again, also "
       "after an interruption.\n"
       "Exit codes: 0 done, 1 a claimed solution is refuted by forward kinematics, 2 bad usage, 4 "

@@ -55,9 +55,10 @@ class ReachController final : public ArmController {
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
-  /// Moves the planned pose by one step. The base and its solution are those in `next_memory`.
+  /// Moves the roll's offset by one step against the measured error of the roll.
   void correct_roll(const ArmMeasurement& measurement, const Plan& plan,
                     std::span<double> next_memory) noexcept;
+  /// Moves the planned pose by one step. The base and its solution are those in `next_memory`.
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
                              std::span<double> next_memory) noexcept;
