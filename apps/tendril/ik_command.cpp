@@ -97,9 +97,9 @@ struct Summary {
 };
 
 bool has_direction(const simulation::CsvReader& reader) {
-  constexpr std::size_t kFirst = kFirstOfDirection;
-  const bool any = reader.has(kFirst) || reader.has(kFirst + 1) || reader.has(kFirst + 2);
-  for (std::size_t k = kFirst; k < kRoll && any; ++k) {
+  const bool any = reader.has(kFirstOfDirection) || reader.has(kFirstOfDirection + 1) ||
+                   reader.has(kFirstOfDirection + 2);
+  for (std::size_t k = kFirstOfDirection; k < kRoll && any; ++k) {
     if (!reader.has(k))
       reader.refuse(fmt::format("column {}: is missing: the columns must be {}", kTipColumns[k],
                                 kTargetColumns));

@@ -52,7 +52,6 @@ class ObstacleDescent : public TipDescent<ObstacleDescent, 6 + kMaxContactRows> 
   void place_arcs(std::size_t i) noexcept;
   void keep_contact(const Contact& contact) noexcept;
   void set_contact_row(std::size_t row, const Contact& contact) noexcept;
-  [[nodiscard]] std::size_t tip_rows() const noexcept { return has_direction_ ? 5 : 3; }
 
   ContinuumRobot robot_;
   std::vector<std::size_t> first_arc_;  // of each section, and their number

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/random_states.hpp"
@@ -56,11 +55,7 @@ IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
   for (int restart = 0; restart < restarts && end == End::Stalled; ++restart) {
     keep_if_better(descent_.position_error(), best);
     random_states(robot_, random, trial_);
-    BaseState trial_base = base;
-    if (options_.feed_base) trial_base.feed = random.uniform(0.0, feed_range);
-    if (target.task == TipTask::Pose && robot_.base().spin)
-      trial_base.spin = random.uniform(-std::numbers::pi, std::numbers::pi);
-    descent_.place(trial_, trial_base);
+    descent_.place(trial_, restart_base(robot_, target, base, options_.feed_base, random));
     end = descent_.run(StopRule::GiveUpEarly, result.iterations, search_budget);
   }
 

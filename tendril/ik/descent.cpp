@@ -44,12 +44,13 @@ bool Descent::is_beyond(double limit) const noexcept {
 /// Calls `function` with the number of rows as a constant.
 template <class Function>
 void Descent::with_rows(Function function) const noexcept {
-  if (has_roll_) {
-    function(FixedRows<6>{});
-  } else if (has_direction_) {
-    function(FixedRows<5>{});
-  } else {
-    function(FixedRows<3>{});
+  switch (tip_rows()) {
+    case 6:
+      return function(FixedRows<6>{});
+    case 5:
+      return function(FixedRows<5>{});
+    default:
+      return function(FixedRows<3>{});
   }
 }
 
@@ -103,7 +104,7 @@ void Descent::step_to_preferred(double fraction) noexcept {
   const double feed_difference =
       prefer_lengths_ ? fraction * (preferred_feed_ - previous_base_.feed) / length_scale_ : 0.0;
   Row residual = residual_;
-  const std::size_t rows = has_roll_ ? 6 : has_direction_ ? 5 : 3;
+  const std::size_t rows = tip_rows();
   std::size_t column = 0;
   const auto subtract = [&](double amount) {
     const Row& J = reduced_[column++];

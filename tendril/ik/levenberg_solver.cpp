@@ -1,7 +1,6 @@
 #include "tendril/ik/levenberg_solver.hpp"
 
 #include <limits>
-#include <numbers>
 
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/random_states.hpp"
@@ -44,11 +43,7 @@ IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
   DescentEnd end = descend(start, base, false);
   for (int restart = 0; restart < options_.max_restarts && end == DescentEnd::Stalled; ++restart) {
     random_states(robot_, random, trial_);
-    BaseState trial_base = base;
-    if (options_.feed_base) trial_base.feed = random.uniform(0.0, robot_.base().feed_limit);
-    if (target.task == TipTask::Pose && robot_.base().spin)
-      trial_base.spin = random.uniform(-std::numbers::pi, std::numbers::pi);
-    end = descend(trial_, trial_base, true);
+    end = descend(trial_, restart_base(robot_, target, base, options_.feed_base, random), true);
   }
   const bool met = result.position_error <= options_.position_tolerance &&
                    result.angle_error <= options_.angle_tolerance;

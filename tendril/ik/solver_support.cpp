@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace tendril {
 
@@ -28,6 +29,14 @@ std::optional<IkResult> refused_solve(const ContinuumRobot& robot, const TipTarg
   if (static_cast<int>(start.size()) != robot.section_count() || !start_is_finite)
     return refused(IkStatus::InvalidStart);
   return std::nullopt;
+}
+
+BaseState restart_base(const ContinuumRobot& robot, const TipTarget& target, BaseState base,
+                       bool feed_base, SplitMix64& random) noexcept {
+  if (feed_base) base.feed = random.uniform(0.0, robot.base().feed_limit);
+  if (target.task == TipTask::Pose && robot.base().spin)
+    base.spin = random.uniform(-std::numbers::pi, std::numbers::pi);
+  return base;
 }
 
 }  // namespace tendril

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tendril/ik/ik_result.hpp"
+#include "tendril/kinematics/random_states.hpp"
 #include "tendril/range.hpp"
 
 // What every tip solver does alike. For the sources of solvers; users of a solver do not need it.
@@ -27,6 +28,12 @@ void require_solver_options(std::string_view object, const Options& options) {
                                                     const TipTarget& target, SectionStates start,
                                                     const BaseState& base,
                                                     bool meets_roll = false) noexcept;
+
+/// The base of another start: of `base`, what the solve may change is drawn uniformly, the feed
+/// in [0, feed_limit] with `feed_base`, then the spin of a base that spins for a target with a
+/// roll.
+[[nodiscard]] BaseState restart_base(const ContinuumRobot& robot, const TipTarget& target,
+                                     BaseState base, bool feed_base, SplitMix64& random) noexcept;
 
 /// Larger of the two errors in units of its tolerance: at most 1 when the target is met.
 template <class Options>

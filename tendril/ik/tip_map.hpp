@@ -78,6 +78,10 @@ class TipMap {
   /// Frames and tip pose of coordinates_. Writes the rows of the tip to `residual`; returns the sum
   /// of their squares.
   [[nodiscard]] double evaluate_tip(TipRows residual) noexcept;
+  /// Rows of the tip that count: position, direction, roll.
+  [[nodiscard]] std::size_t tip_rows() const noexcept {
+    return has_roll_ ? 6 : has_direction_ ? 5 : 3;
+  }
   [[nodiscard]] bool is_within_tolerance(ConstTipRows residual) const noexcept;
 
   [[nodiscard]] double evaluate_roll(const Eigen::Vector3d& x, const Eigen::Vector3d& y,

@@ -15,10 +15,6 @@ using namespace tendril::test;
 
 namespace {
 
-double distance(const Isometry3d& a, const Isometry3d& b) {
-  return (a.matrix() - b.matrix()).cwiseAbs().maxCoeff();
-}
-
 std::vector<SectionState> reference_states() {
   return {{60 * kDegree, 30 * kDegree, 0.0},
           {45 * kDegree, -110 * kDegree, 0.015},

@@ -24,10 +24,6 @@ Section weighted(std::vector<double> W, std::vector<double> w, double limit = pi
       {.length = 1.0, .bend_angle_limit = limit, .length_weights = W, .angle_weights = w});
 }
 
-double distance(const Isometry3d& a, const Isometry3d& b) {
-  return (a.matrix() - b.matrix()).cwiseAbs().maxCoeff();
-}
-
 /// The planar shape by integrating the tangent angle along the arc length with Simpson's rule.
 Eigen::Vector2d integrated_point(const Section& section, double theta, double fraction) {
   constexpr int kIntervals = 64;

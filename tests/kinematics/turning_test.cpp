@@ -15,14 +15,6 @@ using Eigen::Vector3d;
 using namespace tendril;
 using namespace tendril::test;
 
-namespace {
-
-double distance(const Isometry3d& a, const Isometry3d& b) {
-  return (a.matrix() - b.matrix()).cwiseAbs().maxCoeff();
-}
-
-}  // namespace
-
 TEST_CASE("turning sections: the pose is the product (2.6) with phi alone", "[kinematics]") {
   const auto seed = GENERATE(range(0u, 100u));
   CAPTURE(seed);

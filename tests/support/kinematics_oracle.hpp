@@ -7,6 +7,11 @@
 
 namespace tendril::test {
 
+/// Largest difference of two poses' matrices, entry by entry.
+inline double distance(const Eigen::Isometry3d& a, const Eigen::Isometry3d& b) {
+  return (a.matrix() - b.matrix()).cwiseAbs().maxCoeff();
+}
+
 /// Forward kinematics by another derivation: the product (2.1), (2.6), (2.7) of [FABRIKx], one
 /// rotation and one translation matrix per sub-section, from the weights themselves.
 inline Eigen::Isometry3d oracle_section_pose(const Section& section, const SectionState& state) {
