@@ -29,7 +29,7 @@ constexpr double kSmallestSpacing = 1e-5;  // m; limits tables to a million rows
 
 struct PlanArguments {
   std::string file;
-  std::string svg, png, path, plan;
+  std::string svg, png, path, plan, robot;
   std::string refused = "near";
   int solution = 1;
   double spacing = 0.005;
@@ -62,9 +62,11 @@ void notice(const PlanArguments& arguments, NoticeCode code, const std::string& 
 
 /// Paths of a robot's tip among obstacles.
 int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
-  if (!arguments.plan.empty())
-    throw ModelError(
-        "--plan: for paths with contacts; --path writes the poses of this file's kind");
+  for (const auto& [option, file] :
+       {std::pair("--plan", &arguments.plan), std::pair("--robot", &arguments.robot)})
+    if (!file->empty())
+      throw ModelError(fmt::format(
+          "{}: for paths with contacts; --path writes the poses of this file's kind", option));
   const PathPlanResult solution = while_waiting("plan", [&] { return solve_path_plan(plan); });
   const std::string json = needs_json(arguments) ? path_plan_json(plan, solution) : std::string();
   draw(arguments, json);
@@ -85,6 +87,31 @@ int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
 
+/// Writes the files that a solution was asked for.
+void write_solution(const PlanArguments& arguments, const PlanFile& plan,
+                    const PlanResult& solution) {
+  if (arguments.path.empty() && arguments.plan.empty() && arguments.robot.empty()) return;
+  const auto index = static_cast<std::size_t>(arguments.solution) - 1;
+  if (index >= solution.paths.size())
+    throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
+                                 arguments.solution, solution.paths.size()));
+  const ContactPath& path = solution.paths[index];
+  if (!arguments.path.empty())
+    simulation::write_text_file(arguments.path, path_csv(path, arguments.spacing));
+  const auto write = [&](const char* option, const std::string& file, const auto& text) {
+    if (file.empty()) return;
+    if (plan.grasp)
+      throw ModelError(fmt::format("{}: of paths to a target, not of grasps", option));
+    simulation::write_text_file(
+        file, fmt::format("# tendril plan {} --solution {} {} FILE\n",
+                          std::filesystem::path(arguments.file).filename().string(),
+                          arguments.solution, option) +
+                  text());
+  };
+  write("--plan", arguments.plan, [&] { return contact_plan_text(executable_plan(plan, path)); });
+  write("--robot", arguments.robot, [&] { return planned_robot_toml(plan, path); });
+}
+
 /// Paths in contact with obstacles.
 int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
   const PlanResult solution = while_waiting("plan", [&] { return solve_plan(plan); });
@@ -94,24 +121,7 @@ int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
     print_data(json);
   else
     print_text(plan_text(plan, solution));
-  if (!arguments.path.empty() || !arguments.plan.empty()) {
-    const auto index = static_cast<std::size_t>(arguments.solution) - 1;
-    if (index >= solution.paths.size())
-      throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
-                                   arguments.solution, solution.paths.size()));
-    const ContactPath& path = solution.paths[index];
-    if (!arguments.path.empty())
-      simulation::write_text_file(arguments.path, path_csv(path, arguments.spacing));
-    if (!arguments.plan.empty()) {
-      if (plan.grasp)
-        throw ModelError("--plan: tendril.contact_plan executes paths to a target, no grasps");
-      simulation::write_text_file(
-          arguments.plan, fmt::format("# tendril plan {} --solution {}\n",
-                                      std::filesystem::path(arguments.file).filename().string(),
-                                      arguments.solution) +
-                              contact_plan_text(executable_plan(plan, path)));
-    }
-  }
+  write_solution(arguments, plan, solution);
   if (solution.paths.empty())
     notice(arguments, "contact-plan-not-found",
            fmt::format("{}: 0 solutions", to_string(solution.status)));
@@ -161,7 +171,7 @@ int run(const PlanArguments& arguments) {
   if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
       arguments.scene.margin != 0.0)
     throw ModelError(
-        fmt::format("{}: --robot, --target, --margin and --seed are for scenes and experiments",
+        fmt::format("{}: --prefix, --target, --margin and --seed are for scenes and experiments",
                     arguments.file));
   const std::string toml = read_text_file(arguments.file);
   if (is_path_plan(toml)) return run_path_plan(arguments, parse_path_plan(toml, arguments.file));
@@ -179,7 +189,7 @@ void add_plan_command(CommandLine& line) {
   const auto arguments = std::make_shared<PlanArguments>();
   command.option("file", arguments->file, "scene (.xml), experiment (.toml) or plan file (.toml)")
       .required();
-  command.option("--robot", arguments->scene.robot,
+  command.option("--prefix", arguments->scene.robot,
                  "of a scene with several arms: prefix of the arm's names");
   command.option("--target", arguments->scene.target,
                  "of a scene: body or site for the tip [that of the arm's controller]");
@@ -200,8 +210,13 @@ void add_plan_command(CommandLine& line) {
               "file for a solution with its contacts and obstacles, executed by the controller "
               "tendril.contact_plan")
       .output();
+  command
+      .option("--robot", arguments->robot,
+              "robot file (.toml) for an arm of telescopic sections that lie in the arcs of a "
+              "solution, and grow one after the other")
+      .output();
   command.option("--solution", arguments->solution,
-                 "number of the solution for --path and --plan, from 1 [1]");
+                 "number of the solution for --path, --plan and --robot, from 1 [1]");
   command.option("--spacing", arguments->spacing,
                  "largest distance between points of the backbone, m [0.005]");
   command.flag("--strict", arguments->strict,
@@ -210,6 +225,7 @@ void add_plan_command(CommandLine& line) {
       "Example: tendril plan scenes/reach_clutter/reach_clutter.toml --margin 0.005 --png "
       "plan.png\n"
       "         tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
+      "         tendril plan scenes/plans/case_2.toml --robot arm.toml\n"
       "         tendril plan scenes/tube_narrow/plan.toml --png plan.png --path poses.csv\n"
       "Exit codes: 0 done, 1 with --strict there is no solution, 2 bad input, 4 input/output");
   command.action([arguments] { return run(*arguments); });

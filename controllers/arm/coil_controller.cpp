@@ -148,7 +148,7 @@ CoilController::CoilController(const ArmContext& context)
       press_(read_vector(context.settings, "press")),
       withdraw_(context.settings.number("withdraw")),
       withdraw_time_(context.settings.number("withdraw_time")),
-      drive_(robot_, FeedDrive::Limits::from(context.settings)),
+      drive_(robot_, Advance(robot_, Growth::None), FeedDrive::Limits::from(context.settings)),
       integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
       press_integral_(robot_, press_options(context), context.timestep),
       states_memory_(add_states(memory_, robot_)),
@@ -419,14 +419,14 @@ CoilController::Action CoilController::feed(double h, std::span<const double> me
   const auto loose = [&](double s) { return loose_.position(s); };
   const FeedDrive::Step step = drive_.step(loose, feed_(memory), speed_(memory), feed_end_, h,
                                            states_, candidate_, command.q);
-  feed_(next) = step.feed;
+  feed_(next) = step.advance;
   speed_(next) = step.speed;
   store_states(candidate_, states_memory_(next));
   command.q_rate = (command.q - q_last_) / h;
-  command.base = {.feed = step.feed, .spin = 0.0};
+  command.base = step.base;
   command.feed_rate = step.speed;
-  if (step.feed >= feed_end_) enter(Stage::Tighten, next);
-  return {.feeding = true, .progress = 0.5 * step.feed / feed_end_};
+  if (step.advance >= feed_end_) enter(Stage::Tighten, next);
+  return {.feeding = true, .progress = 0.5 * step.advance / feed_end_};
 }
 
 /// One step of tightening towards the force.

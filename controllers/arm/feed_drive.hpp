@@ -9,19 +9,21 @@
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/settings.hpp"
+#include "tendril/path/advance.hpp"
 #include "tendril/path/shape_fit.hpp"
 
 namespace tendril {
 
-/// Feeds an arm along a curve: the base advances and the sections are fitted to the curve. Feed and
-/// bends are synchronized: if a section would exceed its rate limit, the feed slows down.
+/// Advances an arm along a curve: the base is fed, or sections grow, and the sections are fitted to
+/// the curve. Advance and bends are synchronized: if a section would exceed its rate limit, the
+/// advance slows down.
 class FeedDrive {
  public:
   static constexpr int kFitSteps = 2;  ///< Gauss-Newton steps of the warm-started fit in one step
 
   struct Limits {
-    double speed = 0.05;        ///< of the feed [m/s], > 0
-    double acceleration = 0.2;  ///< of the feed [m/s^2], > 0
+    double speed = 0.05;        ///< of the advance [m/s], > 0
+    double acceleration = 0.2;  ///< of the advance [m/s^2], > 0
     double rate_limit = 3.0;    ///< of a section's bend [rad/s], > 0
 
     [[nodiscard]] static Limits from(const Settings& settings) {
@@ -31,33 +33,36 @@ class FeedDrive {
     }
   };
 
-  FeedDrive(const ContinuumRobot& robot, const Limits& limits, FitNorm norm = FitNorm::Tip)
+  FeedDrive(const ContinuumRobot& robot, const Advance& advance, const Limits& limits,
+            FitNorm norm = FitNorm::Tip)
       : robot_(robot),
+        advance_(advance),
         limits_(limits),
         fit_(robot, {.iterations = kFitSteps, .norm = norm}),
         q_last_(robot.coordinate_count()) {}
 
   struct Step {
-    double feed, speed;  ///< [m], [m/s]; the speed is negative on the way back
+    double advance, speed;  ///< [m], [m/s]; the speed is negative on the way back
+    BaseState base;
   };
-  /// One step of `h` [s] from `feed` and the section states `from` towards `feed_end` on the curve
-  /// `position(s)` (base frame, s = feed at the base of section 1). `to` and `q` receive the
-  /// sections' states and coordinates after the step.
+  /// One step of `h` [s] from the advance `last` and the section states `from` towards the advance
+  /// `end` on the curve `position(s)` (base frame, s = feed at the base of section 1). `to` and `q`
+  /// receive the sections' states and coordinates after the step.
   template <class Curve>
-  [[nodiscard]] Step step(const Curve& position, double feed, double last_speed, double feed_end,
+  [[nodiscard]] Step step(const Curve& position, double last, double last_speed, double end,
                           double h, std::span<const SectionState> from, std::span<SectionState> to,
                           Eigen::VectorXd& q) noexcept {
     to_coordinates(robot_, from, q_last_);
-    const double direction = feed_end < feed ? -1.0 : 1.0;
-    const double remaining = std::abs(feed_end - feed);
+    const double direction = end < last ? -1.0 : 1.0;
+    const double remaining = std::abs(end - last);
     double speed =
         std::min({limits_.speed, std::max(direction * last_speed, 0.0) + limits_.acceleration * h,
                   std::sqrt(2.0 * limits_.acceleration * remaining), remaining / h});
-    BaseState base{.feed = feed, .spin = 0.0};
+    BaseState base;
     double ratio = 0.0;
     for (int attempt = 0; attempt < kSlowDowns; ++attempt) {
-      base.feed = feed + direction * speed * h;
       std::copy(from.begin(), from.end(), to.begin());
+      base = advance_.apply(last + direction * speed * h, to);
       fit_.fit(position, base, to);
       to_coordinates(robot_, to, q);
       ratio =
@@ -65,19 +70,21 @@ class FeedDrive {
       if (ratio <= 1.0) break;
       if (attempt + 1 < kSlowDowns) speed *= 0.9 / ratio;
     }
-    if (ratio > 1.0) {  // the fit has not converged yet: scale joint step and feed step alike
+    if (ratio > 1.0) {  // the fit has not converged yet: scale joint step and advance alike
       speed /= ratio;
-      base.feed = feed + direction * speed * h;
       q = q_last_ + (q - q_last_) / ratio;
       from_coordinates(robot_, q, to);
+      base = advance_.apply(last + direction * speed * h, to);
+      to_coordinates(robot_, to, q);
     }
-    return {base.feed, direction * speed};
+    return {last + direction * speed * h, direction * speed, base};
   }
 
  private:
   static constexpr int kSlowDowns = 4;  // attempts to find a feed step that keeps the rate limit
 
   ContinuumRobot robot_;
+  Advance advance_;
   Limits limits_;
   ShapeFit fit_;
   Eigen::VectorXd q_last_;  // scratch

@@ -9,6 +9,7 @@
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/messages.hpp"
+#include "tendril/contact/planar_arc.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/least_deviation.hpp"
@@ -21,6 +22,9 @@ constexpr OwnQuantities<FollowController::kQuantities> own;
 
 constexpr double kCheckSpacing = 0.005;    // path checks sample at this spacing [m]
 constexpr double kRadiusTolerance = 0.95;  // of the bend radius: the sampling is coarse
+constexpr double kPathSpacing = 0.001;     // arcs are sampled at this spacing [m]
+constexpr double kNoBend = 1e-6;           // [rad]
+constexpr double kRetracted = 1e-9;        // lengths are equal up to this [m]
 // Jams, in radii of the body.
 constexpr double kRetreatRadii = 2.0;    // by which the arm is retracted
 constexpr double kShiftRadii = 0.5;      // by which the path is shifted, each time
@@ -29,7 +33,28 @@ constexpr double kSamePlaceRadii = 4.0;  // within which jams count as attempts 
 constexpr double kNearFraction = 0.5;    // from the path
 constexpr double kStillFraction = 0.25;  // of a tip that is still
 
-Path read_path(const Settings& settings) {
+/// Arcs in the base's x-z plane, from the base on.
+Path read_arcs(const Settings& settings) {
+  const std::vector<double> numbers = settings.numbers("arcs");
+  if (numbers.empty() || numbers.size() % 2 != 0)
+    throw ModelError(
+        fmt::format("arcs: {} numbers: must be pairs of curvature and length", numbers.size()));
+  std::vector<Eigen::Vector3d> points{Eigen::Vector3d::Zero()};
+  PlanarArc arc;
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    arc = {.start = arc.end(), .curvature = numbers[i], .length = numbers[i + 1]};
+    if (!(arc.length > 0.0))
+      throw ModelError(fmt::format("arcs: length {} = {}: must be > 0", i / 2 + 1, arc.length));
+    const int steps = std::max(1, static_cast<int>(std::ceil(arc.length / kPathSpacing)));
+    for (int k = 1; k <= steps; ++k) {
+      const Eigen::Vector2d p = arc.pose_at(arc.length * k / steps).position;
+      points.emplace_back(p.x(), 0.0, p.y());
+    }
+  }
+  return Path(std::move(points));
+}
+
+Path read_waypoints(const Settings& settings) {
   const std::vector<double> numbers = settings.numbers("waypoints");
   if (numbers.size() < 6 || numbers.size() % 3 != 0) {
     throw ModelError(fmt::format(
@@ -54,48 +79,106 @@ Path read_path(const Settings& settings) {
   }
 }
 
-/// The path must be straight along the feed axis over the feed, and no bend may exceed the limits
-/// of the sections that pass through it.
-void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) {
+Path read_path(const Settings& settings) {
+  if (!settings.has("arcs")) return read_waypoints(settings);
+  for (const char* other : {"waypoints", "target"})
+    if (settings.has(other))
+      throw ModelError(
+          fmt::format("arcs and {}: must be one of them: only one path can be followed", other));
+  return read_arcs(settings);
+}
+
+Growth read_growth(const Settings& settings, const ContinuumRobot& robot) {
+  enum class Choice { Auto, Base, Tip, None };
+  bool can_grow = false, telescopic = true;
+  for (int i = 0; i < robot.section_count(); ++i) {
+    can_grow = can_grow || robot.section(i).is_extensible();
+    if (robot.section(i).is_extensible() && robot.section(i).length() > 0.0) telescopic = false;
+  }
+  const auto choice = settings.choice<Choice>("growth");
+  if (!can_grow && (choice == Choice::Base || choice == Choice::Tip))
+    throw ModelError(fmt::format("growth = {}: needs a section with a variable_length",
+                                 settings.text("growth")));
+  switch (choice) {
+    case Choice::Base:
+      return Growth::FromBase;
+    case Choice::Tip:
+      return Growth::FromTip;
+    case Choice::None:
+      return Growth::None;
+    case Choice::Auto:
+      break;
+  }
+  if (!can_grow || robot.base().feed_limit > 0.0) return Growth::None;
+  return telescopic ? Growth::FromBase : Growth::FromTip;
+}
+
+/// Lengths of sections that grow are at the ends of their ranges, where a servo takes no correction
+/// past them: it would only be stored up until they grow.
+TipIntegralOptions read_correction(const ArmContext& context, const Advance& advance) {
+  TipIntegralOptions options = read_tip_integral(context.settings, context.timestep);
+  options.within_lengths = advance.growth() != Growth::None;
+  return options;
+}
+
+/// The path must be straight along the feed axis over the feed.
+void check_straight(const Path& path, double feed_end) {
   for (double s = 0.0; s < feed_end; s += kCheckSpacing) {
     if (path.position(s).head<2>().norm() > 1e-6) {
-      throw ModelError(fmt::format(
-          "waypoints: the path leaves the feed axis at {}: must be straight along +z of the arm's "
-          "base frame, in which waypoints are, for the {} that the base is fed",
-          millimeters(s), millimeters(feed_end)));
+      throw ModelError(
+          fmt::format("the path leaves the feed axis at {}: must be straight along +z of the arm's "
+                      "base frame, in "
+                      "which waypoints are, for the {} that the base is fed",
+                      millimeters(s), millimeters(feed_end)));
     }
   }
-  double offset = 0.0;
-  for (int i = 0; i < robot.section_count(); ++i) {
-    const Section& section = robot.section(i);
-    const double length =
-        section.length() + robot.straight()[static_cast<std::size_t>(i)].extension;
-    const double limit =
-        section.bend_angle_limit_at(robot.straight()[static_cast<std::size_t>(i)].extension);
-    const double tightest = length / limit;
-    for (double s = offset; s <= offset + feed_end; s += kCheckSpacing) {
-      const auto bend = [&](double a, double b) {
-        return std::acos(std::clamp(path.tangent(a).dot(path.tangent(b)), -1.0, 1.0));
-      };
-      const double whole = bend(s, s + length);
-      if (whole > limit * 1.001) {
-        throw ModelError(fmt::format(
-            "waypoints: the path turns by {:g} rad between {} and {}: section {} bends by at most "
-            "{:g} rad",
-            whole, millimeters(s), millimeters(s + length), i + 1, limit));
-      }
-      const double end = s + length;  // the distal end passes every point of the path
-      const double local = bend(end - kCheckSpacing, end + kCheckSpacing);
-      const double radius =
-          local > 1e-9 ? 2 * kCheckSpacing / local : std::numeric_limits<double>::infinity();
-      if (radius < kRadiusTolerance * tightest) {
-        throw ModelError(fmt::format(
-            "waypoints: the path bends with a radius of {} at {}: section {} bends with at least "
-            "{}; choose a larger corner_radius",
-            millimeters(radius), millimeters(end), i + 1, millimeters(tightest)));
-      }
+}
+
+/// The bend of a path between two of its points [rad].
+double bend_between(const Path& path, double a, double b) {
+  return std::acos(std::clamp(path.tangent(a).dot(path.tangent(b)), -1.0, 1.0));
+}
+
+/// No bend of the path may exceed the limits of a section of this state that begins at `start`; its
+/// distal end passes every point.
+void check_section(const Path& path, const Section& section, int number, double extension,
+                   double start) {
+  const double length = section.length() + extension, end = start + length;
+  const double limit = section.bend_angle_limit_at(extension);
+  const double whole = bend_between(path, start, end);
+  if (whole > limit * 1.001 + kNoBend) {
+    throw ModelError(
+        fmt::format("the path turns by {:g} rad between {} and {}: section {} bends by at most "
+                    "{:g} rad",
+                    whole, millimeters(start), millimeters(end), number, limit));
+  }
+  if (limit <= kNoBend) return;
+  const double tightest = length / limit;
+  const double local = bend_between(path, end - kCheckSpacing, end + kCheckSpacing);
+  const double radius =
+      local > 1e-9 ? 2 * kCheckSpacing / local : std::numeric_limits<double>::infinity();
+  if (radius < kRadiusTolerance * tightest) {
+    throw ModelError(
+        fmt::format("the path bends with a radius of {} at {}: section {} bends with at least "
+                    "{}; choose a larger radius",
+                    millimeters(radius), millimeters(end), number, millimeters(tightest)));
+  }
+}
+
+/// Checks the bends of all sections up to an advance. A telescopic section that has not begun to
+/// grow has hardly a length that it could bend.
+void check_bends(const Path& path, const ContinuumRobot& robot, const Advance& advance,
+                 double advance_end) {
+  std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
+  for (double advanced = 0.0; advanced <= advance_end; advanced += kCheckSpacing) {
+    double start = advance.apply(advanced, states).feed;
+    for (int i = 0; i < robot.section_count(); ++i) {
+      const Section& section = robot.section(i);
+      const double extension = states[static_cast<std::size_t>(i)].extension;
+      if (section.length() > 0.0 || extension > section.retracted() + kCheckSpacing)
+        check_section(path, section, i + 1, extension, start);
+      start += section.length() + extension;
     }
-    offset += length;
   }
 }
 
@@ -109,12 +192,20 @@ std::span<const SettingInfo> FollowController::settings() {
       setting::number(
           "corner_radius", "m", "0", kNotNegative,
           "the corners of the waypoints' polyline are rounded with arcs of this radius"),
+      setting::numbers("arcs", "1/m, m",
+                       "instead of waypoints: curvature (positive: towards +x) and length of "
+                       "consecutive arcs in the x-z plane of the arm's base, from the base on"),
       setting::body_name("target", "",
-                         "mocap body whose trail is followed when there are no waypoints"),
+                         "mocap body whose trail is followed when there are no waypoints or arcs"),
       setting::number("trail_spacing", "m", "0.004", {1e-4, 1.0},
                       "the trail gets a new point when the target has moved this far"),
-      setting::speed("0.055"),
-      setting::acceleration("0.2"),
+      setting::choice("growth", "auto base tip none",
+                      "sections of variable length grow one after the other, after the feed: from "
+                      "the base (what has grown stays where it is; for telescopic sections) or "
+                      "from the tip; none: they keep half of their variable length. auto: none of "
+                      "a base with a feed; else from the base if all that grow are telescopic"),
+      setting::speed("0.055", "of the feed or growth"),
+      setting::acceleration("0.2", "of the feed or growth"),
       setting::rate_limit("3"),
       setting::choice("fit", "tip body",
                       "tip: the tip remains on the path; body: the body's largest deviation is "
@@ -139,28 +230,33 @@ std::span<const SettingInfo> FollowController::settings() {
 
 FollowController::FollowController(const ArmContext& context)
     : robot_(context.robot),
+      advance_(robot_, read_growth(context.settings, robot_)),
+      speed_limit_(context.settings.number("speed")),
       arm_length_(straight_length(robot_)),
       body_radius_(context.body_radius),
       start_delay_(context.settings.number("start_delay")),
-      feed_end_(robot_.base().feed_limit),
+      advance_end_(advance_.limit()),
       jam_(context.settings, context.feed_force_limit),
       retries_(context.settings.integer("jam_retries")),
-      trail_(!context.settings.has("waypoints")),
+      trail_(!context.settings.has("waypoints") && !context.settings.has("arcs")),
       trail_spacing_(context.settings.number("trail_spacing")),
       body_first_(context.settings.choice<FitNorm>("fit") == FitNorm::Body),
-      drive_(robot_, FeedDrive::Limits::from(context.settings),
+      drive_(robot_, advance_, FeedDrive::Limits::from(context.settings),
              context.settings.choice<FitNorm>("fit")),
       first_fit_(robot_, {.iterations = 30, .norm = context.settings.choice<FitNorm>("fit")}),
-      integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
+      integral_(robot_, read_correction(context, advance_), context.timestep),
       compensates_(context.settings.flag("deflection_compensation")),
       deflection_(robot_),
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
+      reference_(states_.size()),
       q_last_(robot_.coordinate_count()),
       q_candidate_(robot_.coordinate_count()) {
   context.scene.measure_target("target");
-  if (feed_end_ <= 0.0)
-    throw ModelError("robot: base.feed = 0: must be > 0: the arm is fed along the path");
+  if (advance_end_ <= 0.0)
+    throw ModelError(
+        "robot: base.feed = 0: must be > 0, or sections must grow: the arm advances along the "
+        "path");
   if (trail_) {
     begin_trail(context.settings);
   } else {
@@ -170,25 +266,31 @@ FollowController::FollowController(const ArmContext& context)
 
 void FollowController::plan_path(const Settings& settings) {
   path_ = read_path(settings);
-  feed_end_ = std::min(feed_end_, path_.length() - arm_length_);
-  if (feed_end_ <= 0.0) {
-    throw ModelError("waypoints: path length = " + millimeters(path_.length()) +
-                     ": must exceed the arm's length of " + millimeters(arm_length_));
+  advance_end_ = std::min(advance_end_, path_.length() - advance_.start_length());
+  try {
+    if (advance_end_ <= 0.0)
+      throw ModelError("path length = " + millimeters(path_.length()) +
+                       ": must exceed the arm's length of " + millimeters(advance_.start_length()));
+    check_straight(path_, std::min(advance_end_, robot_.base().feed_limit));
+    check_bends(path_, robot_, advance_, advance_end_);
+  } catch (const ModelError& error) {
+    throw ModelError(
+        fmt::format("{}: {}", settings.has("arcs") ? "arcs" : "waypoints", error.what()));
   }
-  check_path(path_, robot_, feed_end_);
-  least_deviation_ = least_deviation(robot_, path_, feed_end_).distance;
+  least_deviation_ = least_deviation(robot_, path_, advance_, advance_end_).distance;
 }
 
 /// Initially the path is the arm's own straight line.
 void FollowController::begin_trail(const Settings& settings) {
   if (!settings.has("target"))
     throw ModelError(
-        "waypoints: missing: must be given, or poses, or a target whose trail is followed");
-  // At most what the feed can use, plus the two points of the arm's initial line.
-  trail_capacity_ = static_cast<int>(std::ceil(feed_end_ / trail_spacing_)) + 3;
+        "waypoints: missing: must be given, or arcs, or poses, or a target whose trail is "
+        "followed");
+  // At most what the advance can use, plus the two points of the arm's initial line.
+  trail_capacity_ = static_cast<int>(std::ceil(advance_end_ / trail_spacing_)) + 3;
   trail_count_ = memory_.index(2, trail_capacity_);
   Eigen::MatrixXd points = Eigen::MatrixXd::Zero(kTrailRows, trail_capacity_);
-  points.col(1).tail<2>().setConstant(arm_length_);
+  points.col(1).tail<2>().setConstant(advance_.start_length());
   trail_points_ = memory_.matrix(points);
 }
 
@@ -251,61 +353,86 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
                               std::span<double> next_memory, ArmCommand& command,
                               ControllerReport& report) noexcept {
   if (trail_) extend_trail(measurement, next_memory);
-  load_shape(memory, next_memory);
-  const double last = feed_(memory);
-  Feed feed{.base = {.feed = last, .spin = 0.0},
-            .end = std::min(feed_end_, std::max(curve_length(next_memory) - arm_length_, last)),
-            .retreating = retreating_(memory) && last > retreat_to_(memory)};
-  retreating_(next_memory) = feed.retreating;
-  watch_jam(measurement, memory, next_memory, feed);
-  advance(measurement.timestep, memory, next_memory, feed, command);
-  correct(measurement, feed, memory, next_memory, command);
-  report.iterations = feed.iterations;
-  report_motion(measurement, feed, next_memory, report);
+  const double last = advanced_(memory);
+  Motion motion{
+      .advance = last,
+      .end = std::min(advance_end_,
+                      std::max(curve_length(next_memory) - advance_.start_length(), last)),
+      .retracted = load_shape(measurement, memory, next_memory),
+      .retreating = retreating_(memory) && last > retreat_to_(memory)};
+  retreating_(next_memory) = motion.retreating;
+  watch_jam(measurement, memory, next_memory, motion);
+  advance(measurement.timestep, memory, next_memory, motion, command);
+  correct(measurement, motion, memory, next_memory, command);
+  report.iterations = motion.iterations;
+  report_motion(measurement, motion, next_memory, report);
 }
 
-/// Loads the shape commanded last; in the first step it is fitted to the path.
-void FollowController::load_shape(std::span<const double> memory, std::span<double> next) noexcept {
+/// Loads the shape commanded last; in the first step it is fitted to the path. Returns whether its
+/// lengths are those of the advance. If not, as at the start of an arm that grows, they become so
+/// at the speed of the advance.
+bool FollowController::load_shape(const ArmMeasurement& measurement, std::span<const double> memory,
+                                  std::span<double> next) noexcept {
   load_states(states_memory_(memory), states_);
   if (!started_(memory)) {
-    const auto position = [&](double s) { return shifted_curve(next, s); };
-    first_fit_.fit(position, {.feed = feed_(memory), .spin = 0.0}, states_);
-    started_(next) = true;
+    for (int i = 0; i < robot_.section_count(); ++i)
+      if (robot_.section(i).is_extensible())
+        states_[static_cast<std::size_t>(i)].extension =
+            measurement.q[robot_.coordinate_index(i) + 2];
   }
   to_coordinates(robot_, states_, q_last_);
+  candidate_ = states_;
+  const BaseState base = advance_.apply(advanced_(memory), candidate_);
+  double farthest = 0.0;
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    SectionState& state = states_[static_cast<std::size_t>(i)];
+    const double missing = candidate_[static_cast<std::size_t>(i)].extension - state.extension;
+    farthest = std::max(farthest, std::abs(missing));
+    const double step = speed_limit_ * measurement.timestep;
+    state.extension += std::clamp(missing, -step, step);
+    state = robot_.clamped(i, state);
+  }
+  if (!started_(memory)) {
+    const auto position = [&](double s) { return shifted_curve(next, s); };
+    first_fit_.fit(position, base, states_);
+    to_coordinates(robot_, states_, q_last_);
+    started_(next) = true;
+  }
+  return farthest <= kRetracted;
 }
 
 /// Returns where the tip of a commanded shape should be.
-Eigen::Vector3d FollowController::reference(std::span<const SectionState> states,
-                                            const BaseState& base,
-                                            std::span<const double> memory) const noexcept {
-  const bool to_path = !body_first_ || base.feed >= feed_end_;
-  return to_path ? shifted_curve(memory, base.feed + arm_length_)
-                 : tip_pose(robot_, states, base).translation();
+Eigen::Vector3d FollowController::reference(std::span<const SectionState> states, double advance,
+                                            std::span<const double> memory) noexcept {
+  if (!body_first_ || advance >= advance_end_) return shifted_curve(memory, head(advance));
+  std::copy(states.begin(), states.end(), reference_.begin());
+  const BaseState base = advance_.apply(advance, reference_);
+  return tip_pose(robot_, states, base).translation();
 }
 
 /// A jam: tip error or feed force above its limit for the time `jam_time`. The first few times the
 /// arm is retracted, to be fed again next to where it was; then it stops for good.
 void FollowController::watch_jam(const ArmMeasurement& measurement, std::span<const double> memory,
-                                 std::span<double> next, Feed& feed) const noexcept {
+                                 std::span<double> next, Motion& motion) noexcept {
   const Eigen::Vector3d tip = measurement.X_BE.translation();
-  const double deviation = (tip - reference(states_, feed.base, next)).norm();
-  feed.begun = settle(measurement, deviation, memory, next);
-  const bool is_watched = (feed.begun || has_waited(measurement)) && !feed.retreating;
+  const double deviation = (tip - reference(states_, motion.advance, next)).norm();
+  motion.begun = motion.retracted && settle(measurement, deviation, memory, next);
+  const bool is_watched =
+      motion.retracted && (motion.begun || has_waited(measurement)) && !motion.retreating;
   const JamDetector::State jam =
       jam_.step(is_watched, deviation, measurement.feed_force, measurement.timestep,
                 jam_memory_(memory), jam_memory_(next));
-  const double head = feed.base.feed + arm_length_;
-  if (head > jam_at_(memory) + kSamePlaceRadii * body_radius_) attempts_(next) = 0;
-  feed.jammed = jam != JamDetector::State::Free;
+  if (head(motion.advance) > jam_at_(memory) + kSamePlaceRadii * body_radius_) attempts_(next) = 0;
+  motion.jammed = jam != JamDetector::State::Free;
   if (jam != JamDetector::State::Begins) return;
-  if (feed.begun && attempts_(next) < retries_) {
+  if (motion.begun && attempts_(next) < retries_) {
     begin_retreat(measurement, memory, next);
-    feed.retreating = true;
-    feed.jammed = false;
+    motion.retreating = true;
+    motion.jammed = false;
   } else {
-    // The commanded feed returns to the measured one, so that no servo force is stored.
-    feed.base.feed = std::clamp(measurement.base.feed, 0.0, feed.base.feed);
+    // The commanded advance returns to the measured one, so that no servo force is stored.
+    motion.advance =
+        std::clamp(advance_.measured(measurement.base, measurement.q), 0.0, motion.advance);
   }
 }
 
@@ -334,51 +461,53 @@ bool FollowController::settle(const ArmMeasurement& measurement, double deviatio
 void FollowController::begin_retreat(const ArmMeasurement& measurement,
                                      std::span<const double> memory,
                                      std::span<double> next) const noexcept {
-  const double feed = feed_(memory), at = feed + arm_length_;
+  const double last = advanced_(memory), at = head(last);
   const Eigen::Vector3d tip = measurement.X_BE.translation();
   attempts_(next) = attempts_(next) + 1;
   jams_(next) = jams_(memory) + 1;
   jam_at_(next) = at;
   shift_(next) = across(memory, at, tip - curve(memory, at)) +
                  kShiftRadii * body_radius_ * free_side(measurement, memory, at);
-  retreat_to_(next) =
-      std::max(0.0, std::min(measurement.base.feed, feed) - kRetreatRadii * body_radius_);
+  const double measured = advance_.measured(measurement.base, measurement.q);
+  retreat_to_(next) = std::max(0.0, std::min(measured, last) - kRetreatRadii * body_radius_);
   retreating_(next) = true;
   jam_.release(jam_memory_(next));
 }
 
-/// One step of feed, slowed down until every section keeps its rate limit.
+/// One step of advance, slowed down until every section keeps its rate limit.
 void FollowController::advance(double h, std::span<const double> memory, std::span<double> next,
-                               Feed& feed, ArmCommand& command) noexcept {
-  q_candidate_ = q_last_;
+                               Motion& motion, ArmCommand& command) noexcept {
   candidate_ = states_;
-  const double last = feed.base.feed;
-  const double goal = feed.retreating ? double(retreat_to_(next)) : feed.end;
+  to_coordinates(robot_, candidate_, q_candidate_);
+  const double last = motion.advance;
+  const double goal = motion.retreating ? double(retreat_to_(next)) : motion.end;
   const bool moves =
-      !feed.jammed && last != goal && (feed.retreating || (feed.begun && last < feed.end));
+      !motion.jammed && last != goal && (motion.retreating || (motion.begun && last < motion.end));
   if (moves) {
     const auto position = [&](double s) { return shifted_curve(next, s); };
     const FeedDrive::Step step =
         drive_.step(position, last, speed_(memory), goal, h, states_, candidate_, q_candidate_);
-    feed.base.feed = step.feed;
-    feed.speed = step.speed;
-    feed.iterations = FeedDrive::kFitSteps;
+    motion.advance = step.advance;
+    motion.speed = step.speed;
+    motion.iterations = FeedDrive::kFitSteps;
   }
-  feed_(next) = feed.base.feed;
-  speed_(next) = feed.speed;
+  advanced_(next) = motion.advance;
+  speed_(next) = motion.speed;
   store_states(candidate_, states_memory_(next));
   command.q = q_candidate_;
   command.plan = q_candidate_;
   command.q_rate = (q_candidate_ - q_last_) / h;
-  command.base = feed.base;
-  command.feed_rate = feed.speed;
+  reference_ = candidate_;
+  command.base = advance_.apply(motion.advance, reference_);
+  if (moves) command.feed_rate = (command.base.feed - std::min(last, robot_.base().feed_limit)) / h;
 }
 
 /// Corrects on the measured tip; its reference is the point of the path at the tip's arc length.
-void FollowController::correct(const ArmMeasurement& measurement, const Feed& feed,
+void FollowController::correct(const ArmMeasurement& measurement, const Motion& motion,
                                std::span<const double> memory, std::span<double> next,
                                ArmCommand& command) noexcept {
-  Eigen::Vector3d off = reference(candidate_, feed.base, next) - measurement.X_BE.translation();
+  Eigen::Vector3d off =
+      reference(candidate_, motion.advance, next) - measurement.X_BE.translation();
   // Against a wall no correction advances the tip; integrating it would wind up the arm behind.
   for (const MeasuredContact& contact : measurement.contacts) {
     const double into = contact.normal.dot(off);
@@ -386,23 +515,23 @@ void FollowController::correct(const ArmMeasurement& measurement, const Feed& fe
   }
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   error.head<3>() = off;
-  integral_.update(measurement, error, feed.jammed, integral_memory_(memory),
+  integral_.update(measurement, error, motion.jammed, integral_memory_(memory),
                    integral_memory_(next), command.q);
   if (compensates_) deflection_.compensate(measurement, command.q);
 }
 
-void FollowController::report_motion(const ArmMeasurement& measurement, const Feed& feed,
+void FollowController::report_motion(const ArmMeasurement& measurement, const Motion& motion,
                                      std::span<const double> memory,
                                      ControllerReport& report) const noexcept {
-  report.target = curve(memory, feed.base.feed + arm_length_);
+  report.target = curve(memory, head(motion.advance));
   report.tip_error = (report.target - measurement.X_BE.translation()).norm();
-  report.progress = feed.base.feed / feed_end_;
-  const bool at_end = !trail_ && feed.base.feed >= feed_end_;
+  report.progress = motion.advance / advance_end_;
+  const bool at_end = !trail_ && motion.advance >= advance_end_;
   const bool on_path = report.tip_error <= jam_.tip_error_limit();
-  report.status = feed.jammed ? ControllerStatus::Jammed
-                  : !at_end   ? ControllerStatus::Working
-                  : on_path   ? ControllerStatus::Finished
-                              : ControllerStatus::NotReached;
+  report.status = motion.jammed ? ControllerStatus::Jammed
+                  : !at_end     ? ControllerStatus::Working
+                  : on_path     ? ControllerStatus::Finished
+                                : ControllerStatus::NotReached;
   own(report, "waypoint_error") = kUnknown;
   own(report, "least_deviation") = least_deviation_;
   own(report, "jams") = jams_(memory);
@@ -410,7 +539,7 @@ void FollowController::report_motion(const ArmMeasurement& measurement, const Fe
 
 int FollowController::path(std::span<const double> memory,
                            std::span<Eigen::Vector3d> points) const noexcept {
-  const double length = std::min(curve_length(memory), feed_end_ + arm_length_);
+  const double length = std::min(curve_length(memory), head(advance_end_));
   const auto count = points.size();
   for (std::size_t i = 0; i < count; ++i) {
     points[i] = curve(memory, length * static_cast<double>(i) / static_cast<double>(count - 1));

@@ -11,15 +11,17 @@
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/watch/jam_detector.hpp"
+#include "tendril/path/advance.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/path/shape_fit.hpp"
 
 namespace tendril {
 
-/// Follow-the-leader motion: the base feeds the arm along a path and the sections are fitted to it,
-/// so that the body follows the path of the tip. The path is given by waypoints, or is the trail of
-/// a dragged target body. Feed and section commands are synchronized: if a section would exceed its
-/// rate limit, the whole motion slows down.
+/// Follow-the-leader motion: the arm advances along a path and the sections are fitted to it, so
+/// that the body follows the path of the tip. The path is given by waypoints or arcs, or is the
+/// trail of a dragged target body. The base feeds the arm, or its sections grow (Advance). Advance
+/// and section commands are synchronized: if a section would exceed its rate limit, the whole
+/// motion slows down.
 class FollowController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {
@@ -31,7 +33,7 @@ class FollowController final : public ArmController {
        .unit = "m",
        .meaning =
            "lower bound of the largest distance of this body from this path during the whole "
-           "feed, whatever its bends; NaN: planned poses, or a trail"},
+           "advance, whatever its bends; NaN: planned poses, or a trail"},
       {.name = "jams",
        .unit = "",
        .meaning = "times that the feed has been stopped by a jam and the arm retracted"}};
@@ -55,11 +57,12 @@ class FollowController final : public ArmController {
   static constexpr double kMaxSettlingTime = 5.0;  // after the start delay [s]
   static constexpr double kSettledTime = 0.25;     // for which the tip has been still [s]
 
-  /// Feed in one step.
-  struct Feed {
-    BaseState base;      ///< as commanded last, then in this step
-    double end;          ///< up to which the path is known [m]
-    bool begun = false;  ///< the arm has settled once
+  /// Advance in one step.
+  struct Motion {
+    double advance;         ///< as commanded last, then in this step [m]
+    double end;             ///< up to which the path is known [m]
+    bool retracted = true;  ///< lengths are those of the advance
+    bool begun = false;     ///< the arm has settled once
     bool retreating = false, jammed = false;
     double speed = 0.0;  ///< [m/s]
     int iterations = 0;  ///< of the fit
@@ -79,33 +82,38 @@ class FollowController final : public ArmController {
   [[nodiscard]] bool is_at_tip(const MeasuredContact& contact) const noexcept {
     return !contact.is_guide && contact.arc_length > arm_length_ - 3.0 * body_radius_;
   }
+  [[nodiscard]] double head(double advance) const noexcept {  // arc length of the tip on the path
+    return advance + advance_.start_length();
+  }
   [[nodiscard]] bool has_waited(const ArmMeasurement& measurement) const noexcept {
     return measurement.time >= start_delay_ + kMaxSettlingTime;
   }
   /// Direction across the path at its arc length `s` in which walls push the tip; zero: none.
   [[nodiscard]] Eigen::Vector3d free_side(const ArmMeasurement& measurement,
                                           std::span<const double> memory, double s) const noexcept;
-  [[nodiscard]] Eigen::Vector3d reference(std::span<const SectionState> states,
-                                          const BaseState& base,
-                                          std::span<const double> memory) const noexcept;
+  [[nodiscard]] Eigen::Vector3d reference(std::span<const SectionState> states, double advance,
+                                          std::span<const double> memory) noexcept;
 
-  void load_shape(std::span<const double> memory, std::span<double> next) noexcept;
+  bool load_shape(const ArmMeasurement& measurement, std::span<const double> memory,
+                  std::span<double> next) noexcept;
   void watch_jam(const ArmMeasurement& measurement, std::span<const double> memory,
-                 std::span<double> next, Feed& feed) const noexcept;
+                 std::span<double> next, Motion& motion) noexcept;
   bool settle(const ArmMeasurement& measurement, double deviation, std::span<const double> memory,
               std::span<double> next) const noexcept;
   void begin_retreat(const ArmMeasurement& measurement, std::span<const double> memory,
                      std::span<double> next) const noexcept;
-  void advance(double h, std::span<const double> memory, std::span<double> next, Feed& feed,
+  void advance(double h, std::span<const double> memory, std::span<double> next, Motion& motion,
                ArmCommand& command) noexcept;
-  void correct(const ArmMeasurement& measurement, const Feed& feed, std::span<const double> memory,
-               std::span<double> next, ArmCommand& command) noexcept;
-  void report_motion(const ArmMeasurement& measurement, const Feed& feed,
+  void correct(const ArmMeasurement& measurement, const Motion& motion,
+               std::span<const double> memory, std::span<double> next,
+               ArmCommand& command) noexcept;
+  void report_motion(const ArmMeasurement& measurement, const Motion& motion,
                      std::span<const double> memory, ControllerReport& report) const noexcept;
 
   ContinuumRobot robot_;
-  double arm_length_, body_radius_, start_delay_;
-  double feed_end_;  // of a fixed path; for a trail the limit of the feed
+  Advance advance_;
+  double speed_limit_, arm_length_, body_radius_, start_delay_;
+  double advance_end_;  // of a fixed path; for a trail the limit of the advance
   JamDetector jam_;
   int retries_;
   bool trail_;
@@ -120,7 +128,7 @@ class FollowController final : public ArmController {
   BodyDeflection deflection_;
   double least_deviation_ = kUnknown;
 
-  Slot<double> feed_ = memory_.number(), speed_ = memory_.number();
+  Slot<double> advanced_ = memory_.number(), speed_ = memory_.number();
   Slot<bool> started_ = memory_.flag(), feeding_ = memory_.flag();
   Slot<double> settled_time_ = memory_.number();
   MatrixSlot<Eigen::VectorXd> still_tip_ = memory_.vector(3);  // since it has been still
@@ -130,14 +138,14 @@ class FollowController final : public ArmController {
   Slot<int> attempts_ = memory_.counter();      // after jams at one place
   Slot<int> jams_ = memory_.counter();          // in all
   Slot<bool> retreating_ = memory_.flag();      // to where the next attempt begins
-  Slot<double> retreat_to_ = memory_.number();  // [m] of feed
+  Slot<double> retreat_to_ = memory_.number();  // advance [m]
   Slot<double> jam_at_ = memory_.number();      // arc length of the tip at the last jam [m]
   MatrixSlot<Eigen::VectorXd> shift_ = memory_.vector(3);
   Slot<int> trail_count_;
   MatrixSlot<Eigen::MatrixXd> trail_points_;
 
-  std::vector<SectionState> states_, candidate_;  // scratch
-  Eigen::VectorXd q_last_, q_candidate_;          // scratch
+  std::vector<SectionState> states_, candidate_, reference_;  // scratch
+  Eigen::VectorXd q_last_, q_candidate_;                      // scratch
 };
 
 /// Quantities of `tendril.follow`: those of both controllers.

@@ -21,7 +21,14 @@ TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& 
       J_(6, n_),
       step_(n_) {
   for (int i = 0; i < robot.section_count(); ++i) {
-    if (robot.section(i).is_extensible()) scale_[robot.coordinate_index(i) + 2] = kLengthScale;
+    if (const Section& section = robot.section(i); section.is_extensible()) {
+      const int coordinate = robot.coordinate_index(i) + 2;
+      scale_[coordinate] = kLengthScale;
+      if (options.within_lengths)
+        lengths_.push_back({.coordinate = coordinate,
+                            .low = section.retracted(),
+                            .high = section.variable_length()});
+    }
     if (i == options.first_section) first_coordinate_ = robot.coordinate_index(i);
   }
 }
@@ -80,6 +87,12 @@ void TipIntegral::update(const ArmMeasurement& measurement,
       const double limit = options_.correction_limit * scale_[i];
       next_correction[i] = std::clamp(correction_(memory)[i] + step_[i], -limit, limit);
     }
+  }
+  // A length at the end of its range takes no correction past it, which would only be stored up.
+  for (const LengthRange& range : lengths_) {
+    double& correction = next_correction[range.coordinate];
+    correction = std::clamp(correction, std::min(0.0, range.low - q[range.coordinate]),
+                            std::max(0.0, range.high - q[range.coordinate]));
   }
   q += next_correction;
 }

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <span>
+#include <vector>
 
 #include "controllers/interface/arm_controller.hpp"
 
@@ -17,8 +18,9 @@ struct TipIntegralOptions {
   double error_limit = 0.03;            ///< tip errors are limited to this norm [m]
   double delay = 0.0;                   ///< age of the tip measurement [s]
   bool deflection_compensation = true;  ///< compensate_gravity_deflection has an effect
-  bool direction = false;  ///< integrate the tip direction too (weighted by kDirectionArm)
-  int first_section = 0;   ///< sections before it are not corrected, >= 0
+  bool direction = false;       ///< integrate the tip direction too (weighted by kDirectionArm)
+  int first_section = 0;        ///< sections before it are not corrected, >= 0
+  bool within_lengths = false;  ///< no correction of a length leaves the length's range
 };
 
 /// Corrects section commands until the measured tip coincides with the planned tip: integral action
@@ -62,7 +64,13 @@ class TipIntegral {
   void damped_step(const ArmMeasurement& measurement, int rows,
                    const Eigen::Matrix<double, 6, 1>& e) noexcept;
 
+  struct LengthRange {
+    int coordinate;
+    double low, high;  // [m]
+  };
+
   TipIntegralOptions options_;
+  std::vector<LengthRange> lengths_;
   int n_, delay_steps_;
   int first_coordinate_ = 0;  // of the first section that is corrected
   MemoryLayout layout_;

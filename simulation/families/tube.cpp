@@ -44,7 +44,9 @@ double least_distance(const std::string& arm, const Insertion& task) {
   const ContinuumRobot robot =
       std::get<ContinuumDescription>(parse_robot(arm, "arm.toml", {})).kinematics();
   const std::vector<Vector3d> corners{Vector3d::Zero(), task.corner_1, task.corner_2, task.tip};
-  return least_deviation(robot, rounded_path(corners, task.radius), task.feed).distance;
+  return least_deviation(robot, rounded_path(corners, task.radius), Advance(robot, Growth::None),
+                         task.feed)
+      .distance;
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ Arm arm_of(const Scene& scene, const ScenePlanOptions& options, const std::strin
   if (names.empty())
     throw ModelError(name + ": has no continuum arm with a controller: a plan is made for one");
   if (arms.empty())
-    throw ModelError(fmt::format("--robot: {}: must be one of {}", options.robot, names));
+    throw ModelError(fmt::format("--prefix: {}: must be one of {}", options.robot, names));
   if (arms.size() > 1)
-    throw ModelError(fmt::format("{}: has several arms: name one with --robot: {}", name, names));
+    throw ModelError(fmt::format("{}: has several arms: name one with --prefix: {}", name, names));
   return std::move(arms.front());
 }
 

@@ -60,6 +60,9 @@ struct PlanarPoint {
   double cos_tangent = 1.0, sin_tangent = 0.0;  ///< of the tangent angle at the point
 };
 
+/// Part of its full length that the body of a telescopic section keeps.
+inline constexpr double kShortestTelescope = 0.01;
+
 /// One continuum section with its sub-sections: the length parameters, the bend limits and the
 /// planar shape. Immutable after construction; every function is noexcept and allocates nothing.
 ///
@@ -73,6 +76,11 @@ class Section {
   [[nodiscard]] double length() const noexcept { return length_; }                    ///< SC [m]
   [[nodiscard]] double variable_length() const noexcept { return variable_length_; }  ///< SD [m]
   [[nodiscard]] double max_length() const noexcept { return length_ + variable_length_; }
+  /// Variable length of a retracted section [m]: 0, or kShortestTelescope of SD without a constant
+  /// part, since a body does not vanish.
+  [[nodiscard]] double retracted() const noexcept {
+    return length_ > 0.0 ? 0.0 : kShortestTelescope * variable_length_;
+  }
   [[nodiscard]] bool is_extensible() const noexcept { return variable_length_ > 0.0; }
   [[nodiscard]] bool turns() const noexcept { return rotation_ == SectionRotation::Turning; }
   [[nodiscard]] double bend_angle_limit() const noexcept {

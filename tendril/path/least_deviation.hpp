@@ -1,19 +1,20 @@
 #pragma once
 
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/path/advance.hpp"
 #include "tendril/path/path.hpp"
 
 namespace tendril {
 
-/// Least deviation of an arm's body from a path that it is fed along.
+/// Least deviation of an arm's body from a path that it advances along.
 struct LeastDeviation {
   /// No bends keep every point of the body nearer to the path than this: a lower bound [m].
   double distance = 0.0;
-  double feed = 0.0;        ///< at which that is so [m]
+  double advance = 0.0;     ///< at which that is so [m]
   double arc_length = 0.0;  ///< of the point of the path where the body is farthest from it [m]
 };
 
-/// The largest, over the feeds from 0 to `feed_end`, of a lower bound of
+/// The largest, over the advances from 0 to `end`, of a lower bound of
 ///
 ///     min over bends  max over points i of the body  |e_i|
 ///
@@ -23,8 +24,8 @@ struct LeastDeviation {
 ///     min  max |e_i|^2  >=  min  sum w_i |e_i|^2 ,
 ///
 /// and Lawson's algorithm finds weights for which both are nearly equal, near the bends that
-/// ShapeFit finds. Variable lengths are as in the straight arm; limits of the bends are not heeded.
+/// ShapeFit finds. Limits of the bends are not heeded.
 [[nodiscard]] LeastDeviation least_deviation(const ContinuumRobot& robot, const Path& path,
-                                             double feed_end);
+                                             const Advance& advance, double end);
 
 }  // namespace tendril

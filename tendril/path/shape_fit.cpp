@@ -12,6 +12,8 @@ namespace {
 constexpr double kBodyExponent = 4.0;  // p of FitNorm::Body
 constexpr double kMinWeight = 0.01;    // keeps the normal equations regular where nothing deviates
 constexpr double kSmallDeviation = 1e-5;  // [m]
+constexpr int kPasses = 3;                // of a step: until no more bends reach their limits
+constexpr double kLimitTolerance = 1e-9;  // [rad]
 
 }  // namespace
 
@@ -56,15 +58,45 @@ void ShapeFit::step(const BaseState& base, std::span<SectionState> states) noexc
   }
   largest_deviation_ = largest;
   normal_.diagonal().array() += options_.damping;
-  ldlt_.compute(normal_);
-  update_ = ldlt_.solve(gradient_);
   if (options_.norm == FitNorm::Body)
-    update_ /= kBodyExponent - 1.0;  // Newton's step of a p-norm with reweighted squares
-  for (int i = 0; i < sections; ++i) {
+    gradient_ /= kBodyExponent - 1.0;  // Newton's step of a p-norm with reweighted squares
+  solve_within_limits(states);
+}
+
+/// One Gauss-Newton step. Bends that it would take past their limits go there, and the others are
+/// solved for again.
+void ShapeFit::solve_within_limits(std::span<SectionState> states) noexcept {
+  for (int pass = 0; pass < kPasses; ++pass) {
+    ldlt_.compute(normal_);
+    update_ = ldlt_.solve(gradient_);
+    bool is_within = true;
+    for (int i = 0; i < robot_.section_count(); ++i) {
+      const SectionState& state = states[static_cast<std::size_t>(i)];
+      const Eigen::Vector2d bend = bend_vector(state), next = bend + update_.segment<2>(2 * i);
+      const double limit = robot_.section(i).bend_angle_limit_at(state.extension);
+      if (next.norm() <= limit + kLimitTolerance) continue;
+      is_within = false;
+      fix(i, next * (limit / next.norm()) - bend);
+    }
+    if (is_within) break;
+  }
+  for (int i = 0; i < robot_.section_count(); ++i) {
     SectionState& state = states[static_cast<std::size_t>(i)];
     const Eigen::Vector2d bend = bend_vector(state) + update_.segment<2>(2 * i);
     state =
         robot_.clamped(i, state_from_bend_vector(bend.x(), bend.y(), state.extension, state.phi));
+  }
+}
+
+/// Makes the update of a section a constant of the normal equations.
+void ShapeFit::fix(int section, const Eigen::Vector2d& update) noexcept {
+  for (int k = 0; k < 2; ++k) {
+    const Eigen::Index column = 2 * section + k;
+    gradient_.noalias() -= normal_.col(column) * update[k];
+    normal_.col(column).setZero();
+    normal_.row(column).setZero();
+    normal_(column, column) = 1.0;
+    gradient_[column] = update[k];
   }
 }
 

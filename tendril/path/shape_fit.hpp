@@ -64,6 +64,8 @@ class ShapeFit {
   }
   [[nodiscard]] double point_weight(double deviation, bool is_tip) const noexcept;
   void step(const BaseState& base, std::span<SectionState> states) noexcept;
+  void solve_within_limits(std::span<SectionState> states) noexcept;
+  void fix(int section, const Eigen::Vector2d& update) noexcept;
   [[nodiscard]] double deviation(const BaseState& base,
                                  std::span<const SectionState> states) const noexcept;
   [[nodiscard]] double tip_distance(const BaseState& base,

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "tendril/kinematics/section.hpp"
+
 namespace tendril {
 namespace {
 
@@ -124,6 +126,40 @@ ContactPlan executable_plan(const PlanFile& plan, const ContactPath& path) {
           .arcs = planned_arcs(path.steps),
           .contacts = planned_contacts(path.steps, plan.contacts, plan.options.body_radius),
           .scene = plan.scene};
+}
+
+std::string planned_robot_toml(const PlanFile& plan, const ContactPath& path) {
+  constexpr double kRoom = 1.1;            // of bend limits over the tightest arc
+  constexpr double kLeastCurvature = 1.0;  // [1/m]
+  constexpr double kLinkRadii = 2.0;       // length of a link
+  constexpr double kMostBend = 6.28;       // [rad]
+  constexpr int kFewestLinks = 3;
+  const double radius = kPlannedRobotRadius * plan.options.body_radius;
+  const double curvature = std::max(kLeastCurvature, path.max_curvature);
+  std::string sections, lengths, arcs;
+  for (const ContactStep& step : path.steps) {
+    const PlanarArc& arc = step.arc;
+    const double limit =
+        std::clamp(kRoom * curvature * arc.length, std::abs(arc.bend()), kMostBend);
+    const int links =
+        std::max(kFewestLinks, static_cast<int>(std::ceil(arc.length / (kLinkRadii * radius))));
+    sections += fmt::format(
+        "\n[[section]]                  # {}\nvariable_length = {}\nbend_limit = {:.4f}\n"
+        "links = {}\nradius = {:g}\ndensity = 1200\nyoungs_modulus = 3e7\naxial_stiffness = 10\n"
+        "damping_time = 0.2\n",
+        step_name(step.contact, step.side), arc.length, limit, links, radius);
+    const char* const comma = arcs.empty() ? "" : ", ";
+    lengths += fmt::format("{}{}", comma, kShortestTelescope * arc.length);
+    arcs += fmt::format("{}{}, {}", comma, arc.curvature, arc.length);
+  }
+  return fmt::format(
+      "# One telescopic section for each arc of the plan, {:g} as thick. The base is at x = {:g}, "
+      "z = {:g} of the plan,\n# its z axis at a heading of {:g} rad; an experiment starts with "
+      "keyframe = \"start\" (with the arm's prefix).\nkind = \"continuum\"\nplanar = true\n{}\n"
+      "[start]\nvariable_lengths = [{}]\n\n[controller]\nplugin = \"tendril.follow\"\narcs = [{}]\n"
+      "speed = 0.05\n",
+      kPlannedRobotRadius, plan.base.position.x(), plan.base.position.y(), plan.base.heading,
+      sections, lengths, arcs);
 }
 
 std::string path_csv(const ContactPath& path, double spacing) {

@@ -51,6 +51,13 @@ struct PlanResult {
 /// A path to a target in the form executed by `tendril.contact_plan`.
 [[nodiscard]] ContactPlan executable_plan(const PlanFile& plan, const ContactPath& path);
 
+/// The robot file of an arm whose sections lie in the arcs of a path to a target: telescopic, one
+/// for each arc, that grow one after the other (`tendril.follow`), in the plane of the plan. Its
+/// body is kPlannedRobotRadius as thick as the plan's, so that it touches none of the obstacles.
+/// Source: [FABRIKx] sec. 3.3, last paragraph.
+[[nodiscard]] std::string planned_robot_toml(const PlanFile& plan, const ContactPath& path);
+inline constexpr double kPlannedRobotRadius = 0.8;
+
 /// Name of the end of a step: `contact 3 (+)`, `target`, `object (-)`, `wrap`.
 [[nodiscard]] std::string step_name(int contact, int side);
 

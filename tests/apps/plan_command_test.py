@@ -202,7 +202,7 @@ class PlanCommand(PlanTest):
     def test_only_paths_to_a_target_can_be_executed(self):
         done = self.run_program(REPOSITORY / "scenes/plans/grasp_post.toml", "--plan", self.folder / "way.plan")
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("--plan: tendril.contact_plan executes paths to a target", done.stderr)
+        self.assertIn("--plan: of paths to a target, not of grasps", done.stderr)
 
     def test_the_cases_have_their_solutions(self):
         for name, desired in CASES.items():
@@ -863,10 +863,41 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
         )
         self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
 
+    def test_a_robot_made_for_a_plan_grows_past_the_obstacles_without_a_touch(self):
+        plan = REPOSITORY / "scenes/plans/case_2.toml"
+        self.output(plan, "--solution", "2", "--robot", "arm.toml")
+        for part in ("table.xml", "obstacles_2.xml"):
+            shutil.copy(REPOSITORY / "scenes/wrap_reach" / part, self.folder)
+        self.write(
+            '<mujoco><include file="table.xml"/><include file="obstacles_2.xml"/>'
+            '<asset><model name="arm" file="arm.toml"/></asset><worldbody><frame euler="-90 0 0">'
+            '<attach model="arm" body="base" prefix="a_"/></frame></worldbody></mujoco>',
+            "scene.xml",
+        )
+        self.write(
+            'scene = "scene.xml"\nkeyframe = "a_start"\nduration = 11\n[set]\n"controller.speed" = 0.1\n'
+            '"option.timestep" = 0.004\n[[check]]\nmetric = "wall_force_max"\nmax = 0\n[[check]]\n'
+            'metric = "tip_error_end"\nmax = 0.0005\n[[check]]\nmetric = "status_end"\nmin = 1\nmax = 1\n',
+            "e.toml",
+        )
+        ran = subprocess.run(
+            [PROGRAM, "run", "e.toml", "--no-record", "--json"], cwd=self.folder, capture_output=True, text=True
+        )
+        self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
+        self.assertEqual(json.loads(ran.stdout)["metrics"]["progress_end"], 1.0)
+        self.write(ROBOT, "arm.toml")
+        for file, told in (
+            (self.write(PATH + PATH_OBSTACLES), "--robot: for paths with contacts"),
+            (REPOSITORY / "scenes/plans/grasp_post.toml", "--robot: of paths to a target, not of grasps"),
+        ):
+            done = self.run_program(file, "--robot", "out.toml")
+            self.assertEqual(done.returncode, USAGE, done.stderr)
+            self.assertIn(told, done.stderr)
+
     def test_what_cannot_be_planned_is_refused_in_one_line(self):
         for scene, arguments, told in (
             (dict(), ("--target", "nothing"), "--target: nothing: must be a body or a site of the scene"),
-            (dict(), ("--robot", "b_"), '--robot: b_: must be one of "a_"'),
+            (dict(), ("--prefix", "b_"), '--prefix: b_: must be one of "a_"'),
             (dict(), ("--margin", "-1"), "--margin: -1: must be a distance in [0, 1000] m"),
             (dict(controller=""), (), "scene.xml: has no continuum arm with a controller"),
             (
@@ -880,7 +911,7 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
             self.assertIn(told, done.stderr)
         done = self.run_program(self.write(FREE), "--margin", "0.1")
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("plan.toml: --robot, --target, --margin and --seed are for scenes", done.stderr)
+        self.assertIn("plan.toml: --prefix, --target, --margin and --seed are for scenes", done.stderr)
 
     def test_a_target_that_cannot_be_met_is_a_status(self):
         for target, status in (("0.06 0 0.12", "target_in_obstacle"), ("1 0 1", "not_reached")):

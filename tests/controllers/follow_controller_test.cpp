@@ -249,7 +249,8 @@ TEST_CASE("follow: reports the least deviation that is possible", "[controllers]
   CHECK(least({{"waypoints", "0 0 0  0 0 0.5"}}) < 1e-9);
   const Path path =
       rounded_path(std::vector<Vector3d>{{0, 0, 0}, {0, 0, 0.45}, {-0.2, 0, 0.45}}, 0.12);
-  const double bound = least_deviation(robot, path, kBentFeed).distance;
+  const double bound =
+      least_deviation(robot, path, Advance(robot, Growth::None), kBentFeed).distance;
   CHECK(bound > 0.001);
   CHECK(least(bent_path()) == Approx(bound));
   CHECK(std::isnan(least({{"target", "target"}})));
@@ -275,6 +276,71 @@ TEST_CASE("follow: feed force at its limit stops the feed, a short push does not
   CHECK(run.report.status == ControllerStatus::Jammed);
 }
 
+TEST_CASE("follow: telescopic sections grow into the arcs of the path, and stay there",
+          "[controllers]") {
+  constexpr double kCurvature[] = {4.0, -7.0, 2.0}, kLength[] = {0.2, 0.15, 0.25};
+  std::vector<SectionParameters> sections;
+  std::string arcs;
+  for (int i = 0; i < 3; ++i) {
+    sections.push_back({.variable_length = kLength[i], .bend_angle_limit = 2.0});
+    arcs += std::to_string(kCurvature[i]) + " " + std::to_string(kLength[i]) + " ";
+  }
+  const ContinuumRobot robot(sections);
+  FollowController controller = make(robot, {{"arcs", arcs},
+                                             {"start_delay", "0.02"},
+                                             {"speed", "0.2"},
+                                             {"rate_limit", "20"},
+                                             {"integral_gain", "0"}});
+  KinematicArm arm(robot, kTimestep);  // half grown
+  ControllerRun run(controller, robot);
+  VectorXd last = arm.measurement.q;
+  bool retracted = false;
+  while (run.report.status == ControllerStatus::Working && arm.measurement.time < 12.0) {
+    run.step(arm);
+    const VectorXd& q = run.command.q;
+    int moving = 0;
+    for (int i = 0; i < 3; ++i) {
+      const double s = q[3 * i + 2], change = std::abs(s - last[3 * i + 2]);
+      if (change > 1e-12) ++moving;
+      REQUIRE(change <= 0.2 * kTimestep * (1 + 1e-9));
+      // A telescope of constant curvature in an arc of the same curvature.
+      if (retracted && s > 0.02) REQUIRE(q[3 * i] / s == Approx(kCurvature[i]).epsilon(1e-3));
+    }
+    if (retracted) REQUIRE(moving <= 2);  // 2: the last of one and the first of the next
+    if (moving == 0) retracted = true;
+    last = q;
+  }
+  CHECK(run.report.status == ControllerStatus::Finished);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(last[3 * i + 2] == Approx(kLength[i]).margin(1e-4));  // the path is a polyline
+    CHECK(last[3 * i] == Approx(kCurvature[i] * kLength[i]).margin(1e-3));
+  }
+}
+
+TEST_CASE("follow: sections with a constant part grow from the tip, the base stays",
+          "[controllers]") {
+  const SectionParameters section{
+      .length = 0.06, .variable_length = 0.06, .bend_angle_limit = 100 * kDegree};
+  const ContinuumRobot robot({section, section, section});
+  FollowController controller = make(robot, {{"waypoints", "0 0 0  0 0 0.3  -0.1 0 0.3577"},
+                                             {"corner_radius", "0.15"},
+                                             {"start_delay", "0.02"},
+                                             {"integral_gain", "0"}});
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  while (run.report.status == ControllerStatus::Working && arm.measurement.time < 20.0) {
+    run.step(arm);
+    REQUIRE(run.command.base.feed == 0.0);
+    REQUIRE(run.command.feed_rate == 0.0);
+    if (arm.measurement.time < 2.0) continue;  // retracts
+
+    REQUIRE(run.report.tip_error < kTipTolerance);
+    for (int i = 0; i + 1 < 3; ++i)
+      if (run.command.q[3 * i + 2] > 1e-9) REQUIRE(run.command.q[3 * i + 5] > 0.06 - 1e-9);
+  }
+  CHECK(run.report.status == ControllerStatus::Finished);
+}
+
 TEST_CASE("follow: every path that the arm cannot follow is refused with the reason",
           "[controllers]") {
   struct Case {
@@ -288,7 +354,7 @@ TEST_CASE("follow: every path that the arm cannot follow is refused with the rea
   const auto c = GENERATE_COPY(values<Case>({
       {"nothing to follow",
        {},
-       "waypoints: missing: must be given, or poses, or a target whose trail is followed"},
+       "waypoints: missing: must be given, or arcs, or poses, or a target whose trail is followed"},
       {"one point", with("0 0 0", "0.1"),
        "waypoints: 3 numbers: must be at least two points of three coordinates"},
       {"a coordinate short", with("0 0 0 0 0 0.5 1 1", "0.1"),
@@ -319,6 +385,17 @@ TEST_CASE("follow: every path that the arm cannot follow is refused with the rea
       {"a sharp corner", with("0 0 0  0 0 0.45  -0.2 0 0.45", "0"),
        "waypoints: the path bends with a radius of "},
       {"corner radius", with(kBentPath, "-0.1"), "corner_radius = -0.1: must be >= 0"},
+      {"arcs and waypoints",
+       {{"waypoints", kBentPath}, {"arcs", "0 1"}},
+       "arcs and waypoints: must be one of them: only one path can be followed"},
+      {"half an arc",
+       {{"arcs", "0 1 2"}},
+       "arcs: 3 numbers: must be pairs of curvature and length"},
+      {"an arc without length", {{"arcs", "0 1 2 0"}}, "arcs: length 2 = 0: must be > 0"},
+      {"tight arcs", {{"arcs", "0 0.5 40 0.05"}}, "arcs: the path bends with a radius of "},
+      {"growth of fixed sections",
+       {{"arcs", "0 1"}, {"growth", "tip"}},
+       "growth = tip: needs a section with a variable_length"},
       {"arc longer than its segment", with(kBentPath, "0.3"),
        "waypoints: path: waypoint 2: corner_radius = 0.3 m needs 0.3 m of the segment from "
        "waypoint 2 "
@@ -332,8 +409,10 @@ TEST_CASE("follow: every path that the arm cannot follow is refused with the rea
 }
 
 TEST_CASE("follow: a robot without a feed is refused", "[controllers]") {
-  CHECK_THROWS_WITH(make(fed_robot(0.0), bent_path()),
-                    "robot: base.feed = 0: must be > 0: the arm is fed along the path");
+  CHECK_THROWS_WITH(
+      make(fed_robot(0.0), bent_path()),
+      "robot: base.feed = 0: must be > 0, or sections must grow: the arm advances along "
+      "the path");
 }
 
 TEST_CASE("follow: refused settings name the setting and its range", "[controllers]") {

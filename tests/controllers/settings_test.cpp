@@ -154,7 +154,10 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
   const std::string poses =
       "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
   if (kind == "tendril.follow")
-    return {{{"waypoints", "0 0 0  0 0 0.3"}}, {{"target", "t"}}, {{"poses", poses}}};
+    return {{{"waypoints", "0 0 0  0 0 0.3"}},
+            {{"arcs", "0 0.3"}},
+            {{"target", "t"}},
+            {{"poses", poses}}};
   if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
     const auto plan = test::elastic_cases().front();

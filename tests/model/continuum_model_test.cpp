@@ -268,6 +268,28 @@ TEST_CASE("continuum model: an elastic arm remains in the start pose that it is 
   CHECK(simulation.speed() < 1e-3);
 }
 
+TEST_CASE("continuum model: an arm keeps the lengths that it starts with", "[mjcf]") {
+  const std::string section = "[[section]]\nbend_limit = 3\nvariable_length = 0.2\n";
+  const std::string text = section + "constant_length = 0.1\n" + section + "[start]\n";
+  Simulation simulation(continuum_mjcf(
+      parse_as<ContinuumDescription>(text + "variable_lengths = [0.05, 0.002]\n", "arm.toml")));
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  mj_resetDataKeyframe(simulation.model.get(), simulation.data.get(),
+                       simulation.id(mjOBJ_KEY, names::kStart));
+  mj_forward(simulation.model.get(), simulation.data.get());
+  for (const double time : {0.0, 1.0}) {
+    simulation.run(time);
+    CHECK(simulation.site_pose("s1_end").translation().z() == Approx(0.15).margin(1e-4));
+    CHECK(simulation.site_pose(names::kTip).translation().z() == Approx(0.152).margin(1e-4));
+  }
+  const auto refused = [&](const char* lengths) {
+    (void)parse_as<ContinuumDescription>(text + "variable_lengths = " + lengths, "arm.toml");
+  };
+  CHECK_THROWS_WITH(refused("[0.1]"), Contains("must be one for each section, 2 in all"));
+  CHECK_THROWS_WITH(refused("[0.3, 0.1]"), Contains("that of section 1 must be in [0, 0.2]"));
+  CHECK_THROWS_WITH(refused("[0.1, 0]"), Contains("that of section 2 must be in [0.002, 0.2]"));
+}
+
 TEST_CASE("continuum model: a start pose without commands leaves them at 0", "[mjcf]") {
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
       "[[section]]\nconstant_length = 0.1\nbend_limit = 3\n[start]\narcs = [10, 0.1]\n",

@@ -25,4 +25,9 @@ double ArmDocument::start_bend(std::size_t section) const {
   return robot.start && !robot.start->bends.empty() ? robot.start->bends[section] : 0.0;
 }
 
+double ArmDocument::start_extension(std::size_t section) const {
+  if (!robot.start || robot.start->variable_lengths.empty()) return 0.0;
+  return robot.start->variable_lengths[section] - robot.sections[section].variable_length / 2.0;
+}
+
 }  // namespace tendril

@@ -34,9 +34,11 @@ struct ArmDocument {
   /// Lets a geom meet others, those of the arm only with `self_collision`.
   void touches(XmlNode& geom) const;
 
-  /// Feed and commanded bend of a section, from 0, in the keyframe [m], [rad].
+  /// Feed and, of a section from 0, commanded bend and extension past its rest length in the
+  /// keyframe [m], [rad].
   [[nodiscard]] double start_feed() const { return robot.start ? robot.start->feed : 0.0; }
   [[nodiscard]] double start_bend(std::size_t section) const;
+  [[nodiscard]] double start_extension(std::size_t section) const;
 };
 
 }  // namespace tendril

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -76,6 +77,14 @@ void add_twist(ArmDocument& arm, const Link& link, XmlNode& body) {
                      0.0);
 }
 
+/// The slide of a link in the keyframe [m].
+double start_slide(const ArmDocument& arm, const Link& link) {
+  if (!link.has_slide()) return 0.0;
+  const auto section = static_cast<std::size_t>(link.section - 1);
+  const double fraction = link.length / rest_length(arm.robot.sections[section]);
+  return std::clamp(fraction * arm.start_extension(section), link.slide_low, link.slide_high);
+}
+
 void add_slide(ArmDocument& arm, const Link& link, XmlNode& body) {
   if (!link.has_slide()) return;
   arm.mjcf.add_joint(body,
@@ -86,7 +95,7 @@ void add_slide(ArmDocument& arm, const Link& link, XmlNode& body) {
                       {"stiffness", link.axial_stiffness},
                       {"springref", link.slide_rest},
                       {"damping", link.damping_time * link.axial_stiffness}},
-                     0.0);
+                     start_slide(arm, link));
 }
 
 void add_joints(ArmDocument& arm, const Link& link, double turn, XmlNode& body) {
@@ -165,8 +174,9 @@ void write_chain(ArmDocument& arm) {
     arm.bodies.push_back(&body);
     joint_offset = link.length / 2.0;
     write_inertia(halves_of_body(arm.links, k), {}, body);
-    const double turn = start ? start->heading_at(s + link.length) - start->heading_at(s) : 0.0;
-    s += link.length;
+    const double length = link.length + start_slide(arm, link);
+    const double turn = start ? start->heading_at(s + length) - start->heading_at(s) : 0.0;
+    s += length;
     if (link.index == 1) write_turn(arm, static_cast<std::size_t>(link.section - 1), body);
     add_joints(arm, link, turn, body);
     // To the next joints with one radius: where the next section is wider its caps are set back.

@@ -241,7 +241,7 @@ void write_length(ArmDocument& arm, std::size_t i) {
                .drive = *servo,
                .stiffness = physics.axial_stiffness,
                .range = arm.robot.sections[i].variable_length / 2.0,
-               .start = 0.0},
+               .start = arm.start_extension(i)},
               arm.mjcf);
   } else {
     arm.mjcf.add_motor(name, "tendon", limit_of(physics.length_drive), 0.0);

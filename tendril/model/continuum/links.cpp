@@ -32,9 +32,6 @@ int section_of(std::string_view name) {
 
 namespace {
 
-/// A link of variable length never gets shorter than this fraction of its rest length.
-constexpr double kShortestLinkFraction = 0.02;
-
 constexpr double kOrderBends[] = {1.0, 2.0};  // of a section, halfway between x and y [rad]
 
 /// Returns the error of a bent section's tip against links that bend about one axis: sum of squares
@@ -102,10 +99,9 @@ void fill_body(const SectionPhysics& physics, double start, double fraction, Lin
 void fill_slide(const SectionParameters& section, const SectionPhysics& physics, double fraction,
                 Link& link) {
   if (section.variable_length <= 0.0) return;
-  const double lowest = section.length > 0.0 ? 1.0 : 1.0 - kShortestLinkFraction;
-  const double half_stroke = section.variable_length / 2.0 * fraction;
-  link.slide_low = -half_stroke * lowest;
-  link.slide_high = half_stroke;
+  const double retracted = section.length > 0.0 ? 0.0 : kShortestTelescope;
+  link.slide_low = (retracted - 0.5) * section.variable_length * fraction;
+  link.slide_high = 0.5 * section.variable_length * fraction;
   link.slide_rest = (physics.unloaded_length - rest_length(section)) * fraction;
   link.axial_stiffness = physics.axial_stiffness / fraction;
 }

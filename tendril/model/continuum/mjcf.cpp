@@ -11,7 +11,8 @@ namespace {
 
 Keyframe keyframe_of(const std::optional<StartPose>& start) {
   if (!start) return Keyframe::None;
-  return start->bends.empty() ? Keyframe::Positions : Keyframe::PositionsAndCommands;
+  const bool commands = !start->bends.empty() || !start->variable_lengths.empty();
+  return commands ? Keyframe::PositionsAndCommands : Keyframe::Positions;
 }
 
 }  // namespace

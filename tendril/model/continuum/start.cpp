@@ -20,7 +20,10 @@ constexpr KeyInfo kKeys[]{
     {"bends", "rad",
      "commanded bend of each section in that plane, stored in `ctrl` of the keyframe with the "
      "feed. Without a controller the arm keeps these commands",
-     "0"}};
+     "0"},
+    {"variable_lengths", "m",
+     "variable part of the length of each section, 0 of one of fixed length; stored in `ctrl`, too",
+     "half of the range"}};
 
 std::vector<std::pair<double, double>> read_arcs(const Fields& fields) {
   std::vector<std::pair<double, double>> arcs;
@@ -47,6 +50,21 @@ std::vector<double> read_bends(const Fields& fields, const ContinuumDescription&
   return bends;
 }
 
+std::vector<double> read_lengths(const Fields& fields, const ContinuumDescription& robot) {
+  constexpr const char* kKey = "variable_lengths";
+  const std::vector<double> lengths = fields.numbers(kKey, kNotNegativeNumber);
+  const std::size_t count = robot.sections.size();
+  if (!lengths.empty() && lengths.size() != count)
+    fields.refuse(kKey, fmt::format("must be one for each section, {} in all", count));
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const Section section(robot.sections[i]);
+    const double low = section.retracted(), high = section.variable_length();
+    if (lengths[i] < low || lengths[i] > high)
+      fields.refuse(kKey, fmt::format("that of section {} must be in [{}, {}]", i + 1, low, high));
+  }
+  return lengths;
+}
+
 }  // namespace
 
 double StartPose::heading_at(double s) const noexcept {
@@ -67,6 +85,7 @@ StartPose read_start(const Fields& fields, const ContinuumDescription& robot) {
                   fmt::format("must be in [0, {}], the base's feed", robot.base.feed_limit));
   start.arcs = read_arcs(fields);
   start.bends = read_bends(fields, robot);
+  start.variable_lengths = read_lengths(fields, robot);
   return start;
 }
 

@@ -17,6 +17,8 @@ struct StartPose {
   /// Commanded bend of each section in the x-z plane (positive: towards +x) [rad]; empty: the
   /// keyframe leaves the commands at 0.
   std::vector<double> bends;
+  /// Variable length of each section [m]; empty: half of its range.
+  std::vector<double> variable_lengths;
 
   /// Heading of the arcs at arc length s [rad]; 0 before them, constant past them.
   [[nodiscard]] double heading_at(double s) const noexcept;

@@ -373,12 +373,7 @@ duration = 0.25
             self.assertTrue((out / link).is_file(), link)
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertIn(
-            "must match one of base_shift-base_shift, base_shift-clutter, catheter-catheter, eel-eel, "
-            "endoscopy-endoscopy, hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm, "
-            "pick_place-pick_place",
-            done.stderr,
-        )
+        self.assertRegex(done.stderr, "must match one of ([a-z_]+-[a-z_]+, )+tube_insertion-displaced, ")
 
     def test_the_gallery_tells_which_robot_failed_and_what_the_example_shows(self):
         loader = importlib.machinery.SourceFileLoader("gallery", str(ROOT / "scripts/gallery"))
