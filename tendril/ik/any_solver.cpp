@@ -26,6 +26,12 @@ AnySolver make(const ContinuumRobot& robot, const SolverOptions& options,
     own.max_restarts = options.max_restarts.value_or(own.max_restarts);
   if constexpr (requires { own.feed_base; })
     own.feed_base = options.feed_base && robot.base().feed_limit > 0.0;
+  if constexpr (requires { own.section_maps; })
+    own.section_maps = options.section_maps;
+  else if (!options.section_maps.empty())
+    throw ModelError(
+        "section_maps: must be none: only fabrikx, fabrikx-iterative and fabrikx-polynomial take "
+        "them");
   return AnySolver(Solver(robot, own));
 }
 

@@ -93,6 +93,20 @@ TEST_CASE("any solver: options reach the solver", "[ik]") {
   }
 }
 
+TEST_CASE("any solver: maps of sections reach FABRIKx, the other solvers refuse them", "[ik]") {
+  const ContinuumRobot robot = plain_robot();
+  const SectionMap none{.forward = [](double, double) { return SectionEnd{.x = 1.0}; }};
+  for (const SolverInfo& info : solver_infos()) {
+    CAPTURE(info.name);
+    const std::string name = info.name;
+    const bool takes =
+        name == "fabrikx" || name == "fabrikx-iterative" || name == "fabrikx-polynomial";
+    CHECK_THROWS_WITH(make_solver(info.name, robot, {.section_maps = {none, none, none}}),
+                      Catch::Matchers::StartsWith(takes ? "section 1: forward(0, 0): x = 1 m, must"
+                                                        : "section_maps: must be none: only "));
+  }
+}
+
 TEST_CASE("any solver: solutions as the solver that it holds", "[ik]") {
   const ContinuumRobot robot = mixed_robot();
   const JacobianOptions options{.max_iterations = 100, .coordinates = JacobianCoordinates::Polar};
