@@ -608,8 +608,10 @@ Table compare_solvers(const std::string& title, const ContinuumRobot& robot,
             .seed = seed_of(800, table.rows.size()),
             .problem = same_limits(robot, task, tolerances),
             .methods = {}};
-    for (const SolverInfo& info : solver_infos())
+    for (const SolverInfo& info : solver_infos()) {
+      if (info.single_section && robot.section_count() > 1) continue;
       row.methods.push_back({.name = info.name, .max_iterations = 0});
+    }
     table.rows.push_back(std::move(row));
   }
   return table;

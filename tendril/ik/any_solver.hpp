@@ -82,8 +82,9 @@ enum class SolverGroup : std::uint8_t {
 struct SolverInfo {
   const char* name;  ///< as users write it
   SolverGroup group;
-  const char* summary;      ///< one line
-  bool meets_roll = false;  ///< TipTask::Pose; else such targets are invalid
+  const char* summary;          ///< one line
+  bool meets_roll = false;      ///< TipTask::Pose; else such targets are invalid
+  bool single_section = false;  ///< of robots of one section; others are refused
 };
 
 /// Every solver of the library: the default, the other recommended ones, then the published ones.
