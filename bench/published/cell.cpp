@@ -282,10 +282,13 @@ class ClutterCell final : public Cell {
 
   void run_block(std::int64_t block) override {
     Measurement measurement;
-    if (method_.name == "obstacles") {
-      ObstacleSolver solver(robot_, {.position_tolerance = row_.tolerances.position,
-                                     .angle_tolerance = row_.tolerances.angle,
-                                     .body_radius = row_.kind.body_radius});
+    if (avoids()) {
+      ObstacleOptions options{.position_tolerance = row_.tolerances.position,
+                              .angle_tolerance = row_.tolerances.angle,
+                              .body_radius = row_.kind.body_radius};
+      if (method_.name == "avoiding-reach") options.method = ObstacleMethod::Reach;
+      if (method_.max_iterations > 0) options.max_iterations = method_.max_iterations;
+      ObstacleSolver solver(robot_, options);
       measure(block, measurement, [&](const ClutterProblem& problem, SectionStates start) {
         const ObstacleResult result = solver.solve(problem.target, start, problem.obstacles);
         return Solution{result.reached(), result.iterations, result.states};
@@ -305,6 +308,10 @@ class ClutterCell final : public Cell {
 
  private:
   static constexpr std::int64_t kProblems = 16;  // in a block
+
+  [[nodiscard]] bool avoids() const {
+    return method_.name == "obstacles" || method_.name == "avoiding-reach";
+  }
 
   struct Solution {
     bool claimed;
@@ -331,7 +338,7 @@ class ClutterCell final : public Cell {
       const bool free = is_free(problem.obstacles, solution.states);
       outcome.verified = outcome.verified && free;
       // Other methods ignore the spheres: their solutions do not claim to be free of collisions.
-      if (method_.name != "obstacles") outcome.claimed = outcome.claimed && free;
+      if (!avoids()) outcome.claimed = outcome.claimed && free;
       measurement.add(outcome);
     }
   }

@@ -66,8 +66,9 @@ struct CoverageProblem {
   TipProblem problem;
 };
 
-/// Arms among spheres (tendril/avoidance/clutter.hpp). Methods: `obstacles`, the ObstacleSolver; or
-/// a name of `make_solver`, which ignores the spheres. A success is also free of collisions.
+/// Arms among spheres (tendril/avoidance/clutter.hpp). Methods: `obstacles`, the ObstacleSolver;
+/// `avoiding-reach`, its ObstacleMethod::Reach; or a name of `make_solver`, which ignores the
+/// spheres. A success is also free of collisions.
 struct ClutterRow {
   ClutterClass kind;
   Tolerances tolerances;

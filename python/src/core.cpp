@@ -1,6 +1,7 @@
 #include <exception>
 
 #include "python/src/robots.hpp"
+#include "python/src/section_map.hpp"
 #include "tendril/model_error.hpp"
 
 // The module tendril._core: kinematics, inverse kinematics and planners, without MuJoCo.
@@ -13,6 +14,7 @@ NB_MODULE(_core, module) {
       "program's.";
   for_each_robot([&]<class Robot>(std::type_identity<Robot>) { Robot::bind(module); });
   bind_load_robot(module);
+  bind_section_map(module);
   bind_solver(module);
   bind_workspace(module);
   bind_plan(module);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "python/src/robots.hpp"
+#include "python/src/section_map.hpp"
 #include "tendril/ik/any_solver.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/ik/start_pose.hpp"
@@ -199,10 +200,12 @@ std::span<const double> item_for(const Input& input, std::size_t k) noexcept {
 
 class TipSolving final : public Solving {
  public:
-  TipSolving(AnySolver solver, bool roll)
+  /// @param calls_python  the solver calls functions of the user
+  TipSolving(AnySolver solver, bool roll, bool calls_python)
       : fresh_(std::move(solver)),
         used_(fresh_),
         roll_(roll),
+        calls_python_(calls_python),
         sections_(static_cast<std::size_t>(fresh_.robot().section_count())),
         start_(sections_) {}
 
@@ -223,8 +226,9 @@ class TipSolving final : public Solving {
     if (targets.leading().empty()) {
       solve_one(tip_target(targets, 0, roll_), start, base[0], result);
     } else {
-      solve_all(targets, start, base, threads, result);
+      solve_all(targets, start, base, calls_python_ ? 1 : threads, result);
     }
+    rethrow_raised();
     auto* const states = reinterpret_cast<SectionState*>(result.states.data());
     for (std::size_t k = 0; k < targets.count(); ++k)
       to_own_frames(fresh_.robot(), {states + k * sections_, sections_});
@@ -287,7 +291,7 @@ class TipSolving final : public Solving {
 
   const AnySolver fresh_;  // batches copy it
   AnySolver used_;         // by one call at a time
-  bool roll_;
+  bool roll_, calls_python_;
   std::size_t sections_;
   std::vector<SectionState> start_;
   std::mutex mutex_;
@@ -385,6 +389,7 @@ struct PySolver {
   std::string name;
   SolverOptions options;
   bool roll;
+  nb::object section_maps;
   std::unique_ptr<Solving> solving;
 };
 
@@ -395,12 +400,32 @@ void require_roll(const std::string& solver, bool is_arm) {
     throw ModelError("roll: solver = \"" + solver + "\" meets none, must be auto or levenberg");
 }
 
+/// A solver that may call functions of the user while it is made: what they raise comes out.
+AnySolver make_tip_solver(const std::string& name, const ContinuumRobot& robot,
+                          const SolverOptions& options) {
+  try {
+    AnySolver solver = make_solver(name, robot, options);
+    rethrow_raised();
+    return solver;
+  } catch (const ModelError&) {
+    rethrow_raised();
+    throw;
+  }
+}
+
 std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
-                                      const SolverOptions& options, bool roll) {
+                                      SolverOptions options, bool roll, nb::handle section_maps) {
   PyContinuumRobot* arm = nullptr;
   const bool is_arm = nb::try_cast(robot, arm, false) && arm != nullptr;
   if (roll) require_roll(name, is_arm);
-  if (is_arm) return std::make_unique<TipSolving>(make_solver(name, arm->robot, options), roll);
+  SectionMaps maps = section_maps_of(section_maps);
+  if (is_arm) {
+    options.section_maps = std::move(maps.maps);
+    return std::make_unique<TipSolving>(make_tip_solver(name, arm->robot, options), roll,
+                                        maps.calls_python);
+  }
+  if (!maps.maps.empty())
+    throw ModelError("section_maps: must be None: only a ContinuumRobot takes them");
   PyMobileRobot* mobile = nullptr;
   if (nb::try_cast(robot, mobile, false) && mobile != nullptr)
     return std::make_unique<MobileSolving>(make_mobile_solver(name, mobile->robot, options),
@@ -414,9 +439,10 @@ std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
 }
 
 void make_py_solver(PySolver* self, nb::object robot, std::string name,
-                    const SolverOptions& options, bool roll) {
-  auto solving = make_solving(robot, name, options, roll);
-  new (self) PySolver{std::move(robot), std::move(name), options, roll, std::move(solving)};
+                    const SolverOptions& options, bool roll, nb::object section_maps) {
+  auto solving = make_solving(robot, name, options, roll, section_maps);
+  new (self) PySolver{std::move(robot),        std::move(name),   options, roll,
+                      std::move(section_maps), std::move(solving)};
 }
 
 /// A view of a result's numbers, which lives as long as the view.
@@ -535,7 +561,7 @@ void bind_solver(nb::module_& module) {
           "__init__",
           [](PySolver* self, nb::object robot, std::string name, double position_tolerance,
              double angle_tolerance, std::optional<int> max_iterations,
-             std::optional<int> max_restarts, bool feed_base, bool roll) {
+             std::optional<int> max_restarts, bool feed_base, bool roll, nb::object section_maps) {
             if (max_iterations && *max_iterations < 1)
               throw ModelError("max_iterations = " + std::to_string(*max_iterations) +
                                ", must be >= 1");
@@ -545,17 +571,19 @@ void bind_solver(nb::module_& module) {
                             .angle_tolerance = angle_tolerance,
                             .max_restarts = max_restarts,
                             .feed_base = feed_base},
-                           roll);
+                           roll, std::move(section_maps));
           },
           nb::arg("robot"), nb::arg("name") = "auto", nb::kw_only(),
           nb::arg("position_tolerance") = SolverOptions{}.position_tolerance,
           nb::arg("angle_tolerance") = SolverOptions{}.angle_tolerance,
           nb::arg("max_iterations") = nb::none(), nb::arg("max_restarts") = nb::none(),
           nb::arg("feed_base") = true, nb::arg("roll") = false,
+          nb::arg("section_maps") = nb::none(),
           nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot | MobileArm, name: str = "
                   "'auto', *, position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
                   "max_iterations: int | None = None, max_restarts: int | None = None, feed_base: "
-                  "bool = True, roll: bool = False) -> None"),
+                  "bool = True, roll: bool = False, section_maps: "
+                  "collections.abc.Sequence[SectionMap | None] | None = None) -> None"),
           ":param robot: the spin of its base remains that of the start, but with `roll`\n"
           ":param name: \"auto\", or another name\n"
           ":param position_tolerance: m, > 0\n"
@@ -567,6 +595,8 @@ void bind_solver(nb::module_& module) {
           ":param roll: targets are poses that are met with all their axes; the spin of the base "
           "is "
           "solved for too. Only of \"auto\" and \"levenberg\"\n"
+          ":param section_maps: one for each section, None where it keeps its arcs: kinematics of "
+          "your own. Only of \"fabrikx\", \"fabrikx-iterative\" and \"fabrikx-polynomial\"\n"
           ":raises ModelError: an unknown name (the message lists them), an option outside its "
           "range")
       .def_ro("robot", &PySolver::robot,
@@ -576,20 +606,20 @@ void bind_solver(nb::module_& module) {
            [](const PySolver& s) {
              return std::tuple(s.robot, s.name, s.options.max_iterations,
                                s.options.position_tolerance, s.options.angle_tolerance,
-                               s.options.max_restarts, s.options.feed_base, s.roll);
+                               s.options.max_restarts, s.options.feed_base, s.roll, s.section_maps);
            })
       .def("__setstate__",
            [](PySolver& self, const std::tuple<nb::object, std::string, int, double, double,
-                                               std::optional<int>, bool, bool>& state) {
-             const auto& [robot, name, iterations, position, angle, restarts, feed_base, roll] =
-                 state;
+                                               std::optional<int>, bool, bool, nb::object>& state) {
+             const auto& [robot, name, iterations, position, angle, restarts, feed_base, roll,
+                          section_maps] = state;
              make_py_solver(&self, robot, name,
                             {.max_iterations = iterations,
                              .position_tolerance = position,
                              .angle_tolerance = angle,
                              .max_restarts = restarts,
                              .feed_base = feed_base},
-                            roll);
+                            roll, section_maps);
            })
       .def(
           "__repr__",

@@ -9,9 +9,9 @@
 namespace tendril {
 
 /// FABRIKx whose backward stage keeps every section clear of obstacles before the next one is
-/// placed: a part of ObstacleSolver, not a solver by itself. A section end that no bend brings out
-/// of an obstacle is sent to the obstacle's surface, at most twice in one stage.
-/// Source: [FABRIKx] sec. 2.4. Differs: docs/theory/obstacles.md, "Correction of a
+/// placed: a part of ObstacleSolver, which also runs it alone (ObstacleMethod::Reach). A section
+/// end that no bend brings out of an obstacle is sent to the obstacle's surface, at most twice in
+/// one stage. Source: [FABRIKx] sec. 2.4. Differs: docs/theory/obstacles.md, "Correction of a
 /// section".
 class AvoidingReach {
  public:

@@ -68,6 +68,8 @@ ObstacleSolver::ObstacleSolver(const ContinuumRobot& robot, const ObstacleOption
   require(kObject, "body_radius", options.body_radius, kNotNegative, "m");
   require(kObject, "margin", options.margin, kNotNegative, "m");
   require(kObject, "max_restarts", options.max_restarts, kNotNegative);
+  if (options.method == ObstacleMethod::Reach && robot.rail_count() > 0)
+    refuse(kObject, "number of rails of the robot", robot.rail_count(), "0: Reach moves no base");
 }
 
 Clearance ObstacleSolver::clearance(SectionStates states, const Obstacles& obstacles,
@@ -127,31 +129,46 @@ ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates star
   }
 
   Best best{std::numeric_limits<double>::infinity(), false};
-  descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
-  bool found = descend(start_, obstacles, base, false, result.iterations, best);
-  if (!found && options_.max_restarts > 0) {
-    if (robot_.rail_count() == 0)
-      found = reach_by_links(target, obstacles, base, result.iterations, best);
-    SplitMix64 random(options_.seed);
-    for (int i = 0; !found && i < options_.max_restarts; ++i) {
-      if (result.iterations + kDraws >= options_.max_iterations) break;
-      double least = std::numeric_limits<double>::infinity();
-      descent_.around(&obstacles, safety_distance_, kMargins[0]);
-      for (int k = 0; k < kDraws; ++k, ++result.iterations) {
-        draw(random);
-        descent_.place(drawn_, base);
-        descent_.measure();
-        if (descent_.cost() < least) {
-          least = descent_.cost();
-          trial_ = drawn_;
-        }
-      }
-      found = descend(trial_, obstacles, base, true, result.iterations, best);
-    }
+  if (options_.method == ObstacleMethod::Reach) {
+    if (!reach_by_links(target, obstacles, base, options_.max_iterations, result.iterations, best))
+      best_ = trial_;
+  } else {
+    (void)search(target, obstacles, base, result.iterations, best);
   }
   result.jumped = best.restarted;
   report(target, obstacles, base, result);
   return result;
+}
+
+/// Descents from the start, from the pose of FABRIKx with avoidance, from random poses.
+bool ObstacleSolver::search(const TipTarget& target, const Obstacles& obstacles,
+                            const BaseState& base, int& iterations, Best& best) noexcept {
+  descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
+  if (descend(start_, obstacles, base, false, iterations, best)) return true;
+  if (options_.max_restarts == 0) return false;
+  if (robot_.rail_count() == 0) {
+    const int budget = std::min(iterations + kLinkIterations, options_.max_iterations);
+    if (reach_by_links(target, obstacles, base, budget, iterations, best) ||
+        descend(trial_, obstacles, base, false, iterations, best))
+      return true;
+  }
+  SplitMix64 random(options_.seed);
+  for (int i = 0; i < options_.max_restarts; ++i) {
+    if (iterations + kDraws >= options_.max_iterations) break;
+    double least = std::numeric_limits<double>::infinity();
+    descent_.around(&obstacles, safety_distance_, kMargins[0]);
+    for (int k = 0; k < kDraws; ++k, ++iterations) {
+      draw(random);
+      descent_.place(drawn_, base);
+      descent_.measure();
+      if (descent_.cost() < least) {
+        least = descent_.cost();
+        trial_ = drawn_;
+      }
+    }
+    if (descend(trial_, obstacles, base, true, iterations, best)) return true;
+  }
+  return false;
 }
 
 /// One descent with smaller and smaller margins; keeps the pose in best_ if it is the best so far.
@@ -178,26 +195,29 @@ bool ObstacleSolver::descend(SectionStates from, const Obstacles& obstacles, con
   return found;
 }
 
-/// FABRIKx with avoidance from the start, then a descent from where it ends.
+/// FABRIKx with avoidance from the start, until `iterations` is `budget`. The pose is in trial_,
+/// and in best_ if it is a solution.
 bool ObstacleSolver::reach_by_links(const TipTarget& target, const Obstacles& obstacles,
-                                    const BaseState& base, int& iterations, Best& best) noexcept {
+                                    const BaseState& base, int budget, int& iterations,
+                                    Best& best) noexcept {
   reach_.aim(target, obstacles, safety_distance_);
   reach_.place(start_, base);
-  for (int i = 0; i < kLinkIterations && iterations < options_.max_iterations; ++i) {
+  while (true) {
+    if (reach_.position_error() <= options_.position_tolerance &&
+        reach_.angle_error() <= options_.angle_tolerance) {
+      reach_.states(trial_);
+      if (is_free(trial_, obstacles, base)) {
+        best = {0.0, false};
+        best_ = trial_;
+        return true;
+      }
+    }
+    if (iterations >= budget) break;
     reach_.iterate();
     ++iterations;
-    if (reach_.position_error() > options_.position_tolerance ||
-        reach_.angle_error() > options_.angle_tolerance)
-      continue;
-    reach_.states(trial_);
-    if (is_free(trial_, obstacles, base)) {
-      best = {0.0, false};
-      best_ = trial_;
-      return true;
-    }
   }
   reach_.states(trial_);
-  return descend(trial_, obstacles, base, false, iterations, best);
+  return false;
 }
 
 void ObstacleSolver::draw(SplitMix64& random) noexcept {

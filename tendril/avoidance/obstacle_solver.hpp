@@ -11,7 +11,13 @@
 
 namespace tendril {
 
-struct ObstacleOptions {             ///< every field has a working default
+enum class ObstacleMethod : std::uint8_t {
+  Descent,  ///< the method of ObstacleSolver
+  Reach,    ///< AvoidingReach alone, Algorithm 2.4 of [FABRIKx], from the start; to compare with
+};
+
+struct ObstacleOptions {  ///< every field has a working default
+  ObstacleMethod method = ObstacleMethod::Descent;
   int max_iterations = 4000;         ///< poses evaluated in all, >= 1: bounds the worst case
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
@@ -52,9 +58,9 @@ struct ObstacleResult {
 };
 
 /// Tip poses among obstacles: bounded Levenberg-Marquardt with rows for the obstacles, from the
-/// start, then from the pose of FABRIKx with avoidance, then from seeded random poses. A pose is
-/// accepted only when the exact clearance of the whole body says so; touching (by up to
-/// kTouchDistance) is free.
+/// start, then from the pose of FABRIKx with avoidance, then from seeded random poses; or FABRIKx
+/// with avoidance alone, `ObstacleMethod::Reach`. A pose is accepted only when the exact clearance
+/// of the whole body says so; touching (by up to kTouchDistance) is free.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing, its
 /// work is bounded by `max_iterations`, and its result depends on its arguments only, not on the
@@ -88,8 +94,11 @@ class ObstacleSolver {
   };
   [[nodiscard]] bool descend(SectionStates from, const Obstacles& obstacles, const BaseState& base,
                              bool restarted, int& iterations, Best& best) noexcept;
+  [[nodiscard]] bool search(const TipTarget& target, const Obstacles& obstacles,
+                            const BaseState& base, int& iterations, Best& best) noexcept;
   [[nodiscard]] bool reach_by_links(const TipTarget& target, const Obstacles& obstacles,
-                                    const BaseState& base, int& iterations, Best& best) noexcept;
+                                    const BaseState& base, int budget, int& iterations,
+                                    Best& best) noexcept;
   void draw(SplitMix64& random) noexcept;
   void report(const TipTarget& target, const Obstacles& obstacles, const BaseState& base,
               ObstacleResult& result) noexcept;

@@ -9,6 +9,7 @@
 #include "tendril/ik/published/combined_solver.hpp"
 #include "tendril/ik/published/fabrikc_solver.hpp"
 #include "tendril/ik/published/jacobian_solver.hpp"
+#include "tendril/ik/published/section_solver.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
 
@@ -26,6 +27,12 @@ AnySolver make(const ContinuumRobot& robot, const SolverOptions& options,
     own.max_restarts = options.max_restarts.value_or(own.max_restarts);
   if constexpr (requires { own.feed_base; })
     own.feed_base = options.feed_base && robot.base().feed_limit > 0.0;
+  if constexpr (requires { own.section_maps; })
+    own.section_maps = options.section_maps;
+  else if (!options.section_maps.empty())
+    throw ModelError(
+        "section_maps: must be none: only fabrikx, fabrikx-iterative and fabrikx-polynomial take "
+        "them");
   return AnySolver(Solver(robot, own));
 }
 
@@ -85,6 +92,25 @@ constexpr std::array kEntries = {
     Entry{{"chord-unlimited", kPublished, "chord FABRIK, limits tested at the end"},
           [](auto& robot, auto& options) {
             return make<ChordSolver>(robot, options, {.limit_bend_inside = false});
+          }},
+    Entry{{.name = "section-iterative",
+           .group = kPublished,
+           .summary = "Algorithm I; of a robot of one section",
+           .single_section = true},
+          [](auto& robot, auto& options) {
+            return make<SectionSolver>(robot, options, {.method = SectionSolve::Iterative});
+          }},
+    Entry{{.name = "section-newton",
+           .group = kPublished,
+           .summary = "Newton on the chord angle; of a robot of one section",
+           .single_section = true},
+          [](auto& robot, auto& options) { return make<SectionSolver>(robot, options); }},
+    Entry{{.name = "section-polynomial",
+           .group = kPublished,
+           .summary = "fitted polynomial; of a robot of one section",
+           .single_section = true},
+          [](auto& robot, auto& options) {
+            return make<SectionSolver>(robot, options, {.method = SectionSolve::Polynomial});
           }},
 };
 

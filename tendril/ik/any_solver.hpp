@@ -7,8 +7,10 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tendril/ik/ik_result.hpp"
+#include "tendril/ik/section_map.hpp"
 
 namespace tendril {
 
@@ -67,6 +69,8 @@ struct SolverOptions {
                                       ///< default. Solvers without restarts ignore it.
   bool feed_base = true;  ///< the base feed is solved for too, within [0, feed_limit] of the robot;
                           ///< false: taken as given, as by solvers of methods without base shift
+  std::vector<SectionMap> section_maps = {};  ///< of FABRIKx, `FabrikxOptions::section_maps`; the
+                                              ///< other solvers refuse them
 };
 
 enum class SolverGroup : std::uint8_t {
@@ -78,8 +82,9 @@ enum class SolverGroup : std::uint8_t {
 struct SolverInfo {
   const char* name;  ///< as users write it
   SolverGroup group;
-  const char* summary;      ///< one line
-  bool meets_roll = false;  ///< TipTask::Pose; else such targets are invalid
+  const char* summary;          ///< one line
+  bool meets_roll = false;      ///< TipTask::Pose; else such targets are invalid
+  bool single_section = false;  ///< of robots of one section; others are refused
 };
 
 /// Every solver of the library: the default, the other recommended ones, then the published ones.

@@ -8,19 +8,18 @@
 #include "tendril/ik/reaching_support.hpp"
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/kinematics/tangent_links.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kStraight = 1e-12;  // [rad], below it an arc is as long as its chord
 constexpr double kProgress = 0.95;   // ratio of the score that a run must fall below to continue
 constexpr double kAligned = 1e-9;    // [rad], a smaller rotation moves nothing
 constexpr double kSameScore = 1e-9;  // ratio: two rests are the same fixed point
 
-void check(const FabrikxOptions& options) {
+void check(const ContinuumRobot& robot, const FabrikxOptions& options) {
   constexpr const char* kObject = "fabrikx options";
   require_solver_options(kObject, options);
   const SectionIkOptions& inner = options.section_ik;
@@ -32,6 +31,14 @@ void check(const FabrikxOptions& options) {
   require(kObject, "stall_window", options.stall_window, {.low = 1});
   require(kObject, "rotation_period", options.rotation_period, {.low = 0});
   require(kObject, "rotation_divisor", options.rotation_divisor, {.low = 1.0});
+  const std::vector<SectionMap>& maps = options.section_maps;
+  if (maps.empty()) return;
+  if (maps.size() != static_cast<std::size_t>(robot.section_count()))
+    refuse(kObject, "number of section_maps", static_cast<double>(maps.size()),
+           std::to_string(robot.section_count()) + ", one for each section, or 0");
+  if (options.feed_base && maps.front().is_given())
+    throw ModelError(std::string(kObject) +
+                     ": feed_base = true, must be false: the first section has a map");
 }
 
 }  // namespace
@@ -42,14 +49,15 @@ FabrikxSolver::FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& 
       links_(static_cast<std::size_t>(robot.section_count())),
       best_(links_.size()),
       states_(links_.size()) {
-  check(options);
-  shapes_.reserve(links_.size());
-  for (int i = 0; i < robot_.section_count(); ++i) shapes_.emplace_back(robot_.section(i));
-  if (options_.section_solve == SectionSolve::Polynomial)
-    for (const SectionShape& shape : shapes_) polynomials_.emplace_back(shape);
-  options_.section_ik.feed_limit = 0.0;
-  fed_section_ik_ = options_.section_ik;
-  if (options_.feed_base) fed_section_ik_.feed_limit = robot_.base().feed_limit;
+  check(robot, options);
+  sections_.reserve(links_.size());
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    SectionIkOptions section_ik = options.section_ik;
+    section_ik.feed_limit = i == 0 && options.feed_base ? robot.base().feed_limit : 0.0;
+    const SectionMap map = options.section_maps.empty() ? SectionMap{} : options.section_maps[i];
+    const int index = static_cast<int>(i);
+    sections_.emplace_back(robot.section(index), options.section_solve, section_ik, map, index + 1);
+  }
 }
 
 IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
@@ -158,15 +166,14 @@ void FabrikxSolver::place(SectionStates start) noexcept {
   Eigen::Isometry3d X_BS = base_pose(base_state_);
   for (int i = 0; i < robot_.section_count(); ++i) {
     const SectionState state = robot_.clamped(i, start[i]);
-    const PlanarShape shape =
-        shape_of(i, state.theta, state.extension, shapes_[i].end(state.theta));
+    const PlacedSection section = sections_[i].place({state.theta, state.extension});
     Link& link = links_[i];
-    link.placement = {state.theta, state.extension,
+    link.placement = {section.bend,
                       X_BS.linear() * Vector3d(std::cos(state.phi), std::sin(state.phi), 0.0)};
-    link.first = shape.first;
-    link.second = shape.second;
+    link.first = section.first;
+    link.second = section.second;
     link.tangent_point = X_BS.translation() + link.first * X_BS.linear().col(2);
-    X_BS = X_BS * section_end_pose(robot_.section(i), state);
+    X_BS = X_BS * sections_[i].end_pose(state);
     link.end = X_BS.translation();
   }
   tip_axis_ = X_BS.linear().col(2);
@@ -192,17 +199,13 @@ void FabrikxSolver::forward_reach() noexcept {
     const Vector3d v_in = v;
     v = direction_of(previous.tangent_point - tangent_point, v_in);  // (2.39)
     if (options_.cap_forward_bend) {
-      const double limit = forward_bend_limit(i);
+      const double limit = sections_[i].largest_turn(link.placement.bend.extension);
       if (std::atan2(v_in.cross(v).norm(), v_in.dot(v)) > limit)
         v = std::cos(limit) * v_in + std::sin(limit) * unit_perpendicular(v, v_in);
     }
     goal = tangent_point + v * link.first;  // (2.40)
   }
   links_.front().goal = goal;
-}
-
-double FabrikxSolver::forward_bend_limit(int i) const noexcept {
-  return robot_.section(i).bend_angle_limit_at(links_[i].placement.extension);
 }
 
 /// Base to tip over true sections, each reaching for its goal inside its limits.
@@ -221,107 +224,22 @@ double FabrikxSolver::backward_reach() noexcept {
     const Vector3d e = rho > kOnBaseAxis ? Vector3d(lateral / rho)
                                          : unit_perpendicular(link.placement.bend_direction, z);
 
-    const PlanarShape shape = reach_in_plane(i, rho, along);
-    link.placement = {shape.theta, shape.extension, e};
+    const PlacedSection section = sections_[i].reach(rho, along, link.placement.bend);
+    link.placement = {section.bend, e};
     if (i == 0 && options_.feed_base) {
-      base_state_.feed = shape.feed;
-      p.z() = shape.feed;
+      base_state_.feed = section.feed;
+      p.z() = section.feed;
     }
-    link.first = shape.first;
-    link.second = shape.second;
-    link.tangent_point = p + shape.first * z;  // (2.34)
-    p += shape.x * e + shape.z * z;
-    z = shape.cos_theta * z + shape.sin_theta * e;
+    link.first = section.first;
+    link.second = section.second;
+    link.tangent_point = p + section.first * z;  // (2.34)
+    p += section.x * e + section.z * z;
+    z = section.cos_tangent * z + section.sin_tangent * e;
     moved_squared = std::max(moved_squared, (p - link.end).squaredNorm());
     link.end = p;
   }
   tip_axis_ = z;
   return std::sqrt(moved_squared);
-}
-
-FabrikxSolver::PlanarShape FabrikxSolver::reach_in_plane(int i, double rho,
-                                                         double z) const noexcept {
-  const SectionShape& shape = shapes_[i];
-  const bool is_fed = i == 0 && fed_section_ik_.feed_limit > 0.0;
-  if (shape.is_single_arc() && !is_fed) return reach_with_arc(shape, rho, z);
-  const SectionIkOptions& section_ik = is_fed ? fed_section_ik_ : options_.section_ik;
-  const SectionIkResult solution = [&] {
-    switch (options_.section_solve) {
-      case SectionSolve::Iterative:
-        return solve_section_iterative(shape, rho, z, section_ik);
-      case SectionSolve::Polynomial:
-        if (!is_fed) return polynomials_[i].solve(rho, z, section_ik);
-        break;
-      case SectionSolve::Newton:
-        break;
-    }
-    if (is_fed) return solve_section_with_feed(shape, rho, z, section_ik);
-    return solve_section_newton(shape, rho, z, section_ik, links_[i].placement.theta);
-  }();
-  PlanarShape placed = shape_of(i, solution.theta, solution.extension, solution.end);
-  placed.feed = solution.feed;
-  return placed;
-}
-
-/// One arc in closed form: theta = 2 alpha. Sine and cosine of theta/2 are the target's direction
-/// itself.
-FabrikxSolver::PlanarShape FabrikxSolver::reach_with_arc(const SectionShape& section, double rho,
-                                                         double z) const noexcept {
-  const double n = std::sqrt(rho * rho + z * z);
-  double theta = 2.0 * std::atan2(rho, z);
-  double cos_half = n > 0.0 ? z / n : 1.0, sin_half = n > 0.0 ? rho / n : 0.0;
-  const auto bend_by = [&](double angle) {
-    theta = angle;
-    cos_half = std::cos(angle / 2.0);
-    sin_half = std::sin(angle / 2.0);
-  };
-  const auto chord_ratio = [&] { return theta < kStraight ? 1.0 : sin_half / (theta / 2.0); };
-
-  double extension = 0.0;
-  if (section.is_extensible()) {
-    if (theta > section.bend_angle_limit()) bend_by(section.bend_angle_limit());
-    const double c = chord_ratio();
-    extension = c > 0.0 ? std::clamp(n / c - section.length(), 0.0, section.variable_length())
-                        : section.variable_length();
-  }
-  const double limit = section.bend_angle_limit_at(extension);
-  if (theta > limit) bend_by(limit);
-
-  const double C = (section.length() + extension) * chord_ratio();
-  const double cos_quarter = theta > kLargestLinkBend ? std::cos(kLargestLinkBend / 2.0) : cos_half;
-  const double link = C / (2.0 * cos_quarter);  // (2.31), (2.32) for alpha = theta/2
-  return {.theta = theta,
-          .extension = extension,
-          .feed = 0.0,
-          .x = C * sin_half,
-          .z = C * cos_half,
-          .cos_theta = (cos_half - sin_half) * (cos_half + sin_half),
-          .sin_theta = 2.0 * sin_half * cos_half,
-          .first = link,
-          .second = link};
-}
-
-FabrikxSolver::PlanarShape FabrikxSolver::shape_of(int i, double theta, double extension,
-                                                   const SectionShape::End& end) const noexcept {
-  const double S = shapes_[i].length() + extension;
-  PlanarShape shape{.theta = theta,
-                    .extension = extension,
-                    .feed = 0.0,
-                    .x = S * end.x,
-                    .z = S * end.z,
-                    .cos_theta = end.cos_theta,
-                    .sin_theta = end.sin_theta,
-                    .first = 0.0,
-                    .second = 0.0};
-  if (theta >= kStraight && theta <= kLargestLinkBend) {
-    shape.second = shape.x / shape.sin_theta;  // `tangent_links` with sine and cosine at hand
-    shape.first = shape.z - shape.second * shape.cos_theta;
-  } else {
-    const TangentLinks links = tangent_links(robot_.section(i), theta, S, {end.x, end.z});
-    shape.first = links.first;
-    shape.second = links.second;
-  }
-  return shape;
 }
 
 void FabrikxSolver::keep_if_best() noexcept {
@@ -350,8 +268,8 @@ IkResult FabrikxSolver::report(IkStatus status, int iterations) noexcept {
   Eigen::Isometry3d X_BE = base_pose(base);
   for (int i = 0; i < robot_.section_count(); ++i) {
     const Vector3d e = X_BE.linear().transpose() * best_[i].bend_direction;
-    states_[i] = {best_[i].theta, std::atan2(e.y(), e.x()), best_[i].extension};
-    X_BE = X_BE * section_end_pose(robot_.section(i), states_[i]);
+    states_[i] = {best_[i].bend.theta, std::atan2(e.y(), e.x()), best_[i].bend.extension};
+    X_BE = X_BE * sections_[i].end_pose(states_[i]);
   }
   IkResult result;
   result.iterations = iterations;

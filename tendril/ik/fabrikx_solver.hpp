@@ -4,20 +4,20 @@
 #include <vector>
 
 #include "tendril/ik/ik_result.hpp"
-#include "tendril/ik/published/section_polynomial.hpp"
+#include "tendril/ik/section_reach.hpp"
 #include "tendril/kinematics/random_states.hpp"
 
 namespace tendril {
-
-/// Choice of FABRIKx's single-section solve. Sections of one arc are solved in closed form with any
-/// of them. Polynomials are fitted in the solver's constructor.
-enum class SectionSolve : std::uint8_t { Iterative, Newton, Polynomial };
 
 struct FabrikxOptions {              ///< every field has a working default
   int max_iterations = 300;          ///< forward + backward passes, >= 1
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
+  /// The single-section solve. Sections of one arc are solved in closed form with any of them.
   SectionSolve section_solve = SectionSolve::Newton;
+  /// The user's own kinematics of sections, in place of `section_solve`: one map for each section,
+  /// those without a `forward` keep theirs; or none. The errors of solutions are by these maps.
+  std::vector<SectionMap> section_maps = {};
   /// Every `rotation_period` iterations the whole robot is rotated about its tip by the angle that
   /// its direction is off, over `rotation_divisor`, which moves it out of a fixed point. The source
   /// has 100 iterations ([FABRIKx] sec. 3.1.3) and a divisor of at least 3 ([Chord]). 0: never.
@@ -39,7 +39,7 @@ struct FabrikxOptions {              ///< every field has a working default
   std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same solution
   /// The first section is solved with base shift: the solution's feed is chosen by the solver, as
   /// small as the section allows, in [0, feed_limit] of the robot's base. Off: the feed is taken as
-  /// given.
+  /// given. Not with a map of the first section.
   bool feed_base = false;
 };
 
@@ -73,10 +73,9 @@ class FabrikxSolver {
   [[nodiscard]] const FabrikxOptions& options() const noexcept { return options_; }
 
  private:
-  /// Bend angle, bend direction in space and variable length of one section.
+  /// A section's bend and the direction of the bend in space.
   struct Placement {
-    double theta = 0.0;
-    double extension = 0.0;
+    SectionBend bend;
     Eigen::Vector3d bend_direction =
         Eigen::Vector3d::UnitX();  // e: unit, perpendicular to the section's base axis
   };
@@ -90,14 +89,6 @@ class FabrikxSolver {
     double first = 0.0, second = 0.0;  // L[2i], L[2i+1]
   };
 
-  /// Shape of a placed section in its bend plane.
-  struct PlanarShape {
-    double theta, extension, feed;
-    double x, z;  // end point, scaled by the length
-    double cos_theta, sin_theta;
-    double first, second;  // tangent links
-  };
-
   void load(const TipTarget& target, SectionStates start, const BaseState& base) noexcept;
   void place(SectionStates start) noexcept;
   void restart() noexcept;
@@ -106,21 +97,13 @@ class FabrikxSolver {
   void rotate_about_tip() noexcept;
   void forward_reach() noexcept;
   [[nodiscard]] double backward_reach() noexcept;
-  [[nodiscard]] PlanarShape reach_in_plane(int i, double rho, double z) const noexcept;
-  [[nodiscard]] PlanarShape reach_with_arc(const SectionShape& section, double rho,
-                                           double z) const noexcept;
-  [[nodiscard]] PlanarShape shape_of(int i, double theta, double extension,
-                                     const SectionShape::End& end) const noexcept;
-  [[nodiscard]] double forward_bend_limit(int i) const noexcept;
   void keep_if_best() noexcept;
   [[nodiscard]] bool within_tolerance() const noexcept;
   [[nodiscard]] IkResult report(IkStatus status, int iterations) noexcept;
 
   ContinuumRobot robot_;
   FabrikxOptions options_;
-  std::vector<SectionShape> shapes_;            // one per section
-  std::vector<SectionPolynomial> polynomials_;  // one per section, or none
-  SectionIkOptions fed_section_ik_;             // of the first section, if the base is fed
+  std::vector<SectionReach> sections_;
 
   // Buffers of the running solve; sized in the constructor.
   std::vector<Link> links_;

@@ -158,6 +158,27 @@ class TableCommand(unittest.TestCase):
             else:
                 self.assertEqual(len(table(done.stdout)), 2, name)
 
+    def test_single_section_methods_solve_a_robot_of_one_section(self):
+        section = "[[section]]\nconstant_length = 0.05\nvariable_length = 0.05\nbend_limit = 1.5\n"
+        self.write("one.toml", 'kind = "continuum"\n[base]\nfeed = 0.1\n' + section)
+        draw = random.Random(2)
+        states = [f"{0.9 * s / 0.05},{draw.uniform(-3, 3)},{s},{draw.uniform(0, 0.1)}" for s in (0.01, 0.03, 0.05) * 20]
+        targets = ["x,y,z"]
+        for row in table("\n".join(["theta_1,phi_1,s_1,h", *states])):
+            targets.append(",".join(map(repr, tip_of_arcs(row, [0.05])[0])))
+        for method in ("section-iterative", "section-newton", "section-polynomial"):
+            arguments = ("targets.csv", "--solver", method)
+            self.write("targets.csv", "\n".join(targets))
+            rows = table(self.output("ik", "one.toml", *arguments, "--strict"))
+            for row, target in zip(rows, table("\n".join(targets)), strict=True):
+                tip = tip_of_arcs(row, [0.05])[0]
+                self.assertLessEqual(math.dist(tip, map(float, target.values())), POSITION_TOLERANCE + ROUNDING)
+            self.assertGreater(max(float(row["h"]) for row in rows), 0.05)
+            self.assertEqual(
+                self.refusal(USAGE, "ik", "fixed.toml", *arguments),
+                "section solver: number of the robot's sections = 3, must be 1",
+            )
+
     def test_the_answer_is_the_same_bytes_on_any_number_of_threads_and_in_any_company(self):
         targets = self.random_targets("mixed.toml", 5000)  # more than one block
         runs = [self.output("ik", "mixed.toml", "-", "--no-time", "--threads", str(n), text=targets) for n in (1, 2, 5)]

@@ -357,7 +357,9 @@ TEST_CASE("tables: solvers are compared within the limits of a user's robot", "[
   REQUIRE(table.rows.size() == 2);
   for (const Row& row : table.rows) {
     const auto& problem = std::get<TipProblem>(row.problem);
-    CHECK(row.methods.size() == solver_infos().size());
+    CHECK(row.methods.size() == static_cast<std::size_t>(std::count_if(
+                                    solver_infos().begin(), solver_infos().end(),
+                                    [](const SolverInfo& info) { return !info.single_section; })));
     std::vector<TipTarget> targets(kBlock);
     draw_targets(problem, row.seed, 0, targets);
     int fed = 0;

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tendril/avoidance/clutter.hpp"
+#include "tendril/ik/fabrikx_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/avoidance/obstacle_scenes.hpp"
@@ -358,6 +359,62 @@ TEST_CASE("obstacle solver: the solution depends on the arguments only and a sta
     if (!moved.reached() || moved.jumped) continue;
     for (std::size_t k = 0; k < before.size(); ++k)
       CHECK((bend_vector(moved.states[k]) - bend_vector(before[k])).norm() < 0.1);
+  }
+}
+
+TEST_CASE("obstacle solver: Algorithm 2.4 alone is honest, and solves no more than all methods",
+          "[avoidance]") {
+  const ContinuumRobot robot = clutter_robot(3);
+  const ClutterClass kind{.sections = 3, .spheres = 10, .body_radius = 0.02};
+  const ObstacleOptions all{.body_radius = kind.body_radius};
+  ObstacleOptions alone = all;
+  alone.method = ObstacleMethod::Reach;
+  alone.max_iterations = 300;
+  ObstacleSolver reach(robot, alone), solver(robot, all);
+  constexpr int kProblems = 200;
+  int reached = 0, iterations_of_failures = 0;
+  for (unsigned k = 0; k < kProblems; ++k) {
+    CAPTURE(k);
+    const ClutterProblem problem = clutter_problem(robot, kind, k);
+    const AllocationCounter counter;
+    const ObstacleResult result = reach.solve(problem.target, robot.straight(), problem.obstacles);
+    CHECK(counter.count() == 0);
+    check_honest(reach, result, problem.target, problem.obstacles);
+    CHECK_FALSE(result.jumped);
+    if (!result.reached()) {
+      iterations_of_failures = std::max(iterations_of_failures, result.iterations);
+      continue;
+    }
+    ++reached;
+    CHECK(solver.solve(problem.target, robot.straight(), problem.obstacles).reached());
+    const std::vector<SectionState> found(result.states.begin(), result.states.end());
+    CHECK(reach.solve(problem.target, found, problem.obstacles).iterations == 0);
+  }
+  CAPTURE(reached);
+  CHECK(reached > 80);  // measured 98
+  CHECK(reached < kProblems);
+  CHECK(iterations_of_failures == alone.max_iterations);
+}
+
+TEST_CASE("obstacle solver: without obstacles Algorithm 2.4 is FABRIKx", "[avoidance]") {
+  const int sections = GENERATE(1, 3, 6);
+  const ContinuumRobot robot = clutter_robot(sections);
+  constexpr int kIterations = 30;
+  ObstacleSolver reach(robot, {.method = ObstacleMethod::Reach, .max_iterations = kIterations});
+  FabrikxSolver fabrikx(robot, {.max_iterations = kIterations, .rotation_period = 0});
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const std::vector<SectionState> start = random_states(random, robot);
+    const TipTarget target{.X_BG = oracle_tip_pose(robot, random_states(random, robot)),
+                           .task = TipTask::PositionAndDirection};
+    const IkResult expected = fabrikx.solve(target, start);
+    const ObstacleResult result = reach.solve(target, start, Obstacles());
+    CHECK(result.reached() == expected.converged());
+    if (!result.reached()) continue;
+    CHECK(result.iterations == expected.iterations);
+    for (std::size_t i = 0; i < start.size(); ++i)
+      CHECK((bend_vector(result.states[i]) - bend_vector(expected.states[i])).norm() < 1e-6);
   }
 }
 

@@ -22,6 +22,11 @@ static_assert(std::is_nothrow_move_constructible_v<AnySolver>);
 
 namespace {
 
+/// Arcs of fixed length: the one kind of robot that every method serves.
+ContinuumRobot served_robot(const SolverInfo& info) {
+  return info.single_section ? one_arc_robot() : plain_robot();
+}
+
 TipTarget reachable_target(Random& random, const ContinuumRobot& robot) {
   return {.X_BG = oracle_tip_pose(robot, random_states(random, robot)),
           .task = TipTask::PositionAndDirection};
@@ -30,11 +35,10 @@ TipTarget reachable_target(Random& random, const ContinuumRobot& robot) {
 }  // namespace
 
 TEST_CASE("any solver: names are unique and every one makes a solver of the robot", "[ik]") {
-  // An arc of fixed length: the one kind of robot that every method serves.
-  const ContinuumRobot robot = plain_robot();
   std::set<std::string> names;
   for (const SolverInfo& info : solver_infos()) {
     CAPTURE(info.name);
+    const ContinuumRobot robot = served_robot(info);
     CHECK(names.insert(info.name).second);
     CHECK(std::string(info.summary).find('\n') == std::string::npos);
     CHECK_FALSE(std::string(info.summary).empty());
@@ -66,9 +70,9 @@ TEST_CASE("any solver: another name is refused with the list of names", "[ik]") 
 }
 
 TEST_CASE("any solver: options reach the solver", "[ik]") {
-  const ContinuumRobot robot = plain_robot();
   for (const SolverInfo& info : solver_infos()) {
     CAPTURE(info.name);
+    const ContinuumRobot robot = served_robot(info);
     using Catch::Matchers::Contains;
     CHECK_THROWS_WITH(make_solver(info.name, robot, {.max_iterations = -1}),
                       Contains("max_iterations = -1, must be >= 1"));
@@ -78,7 +82,8 @@ TEST_CASE("any solver: options reach the solver", "[ik]") {
                       Contains("angle_tolerance = -2 rad, must be > 0"));
     CHECK_NOTHROW(make_solver(info.name, robot, {.max_restarts = 0}));
     // The start is off by 1 mm and 0.01 rad.
-    const std::vector<SectionState> start{{0.5, 0.0, 0.0}, {0.5, 1.0, 0.0}, {0.5, 2.0, 0.0}};
+    std::vector<SectionState> start{{0.5, 0.0, 0.0}, {0.5, 1.0, 0.0}, {0.5, 2.0, 0.0}};
+    start.resize(static_cast<std::size_t>(robot.section_count()));
     TipTarget target{.X_BG = oracle_tip_pose(robot, start), .task = TipTask::PositionAndDirection};
     target.X_BG.translation().x() += 1e-3;
     target.X_BG.rotate(Eigen::AngleAxisd(0.01, Eigen::Vector3d::UnitX()));
@@ -90,6 +95,20 @@ TEST_CASE("any solver: options reach the solver", "[ik]") {
     CHECK(iterations({.position_tolerance = 0.9e-3, .angle_tolerance = 0.011}) > 0);
     CHECK(iterations({.position_tolerance = 1.1e-3, .angle_tolerance = 0.009}) > 0);
     CHECK(iterations({.max_iterations = 1, .position_tolerance = 1e-9}) == 1);
+  }
+}
+
+TEST_CASE("any solver: maps of sections reach FABRIKx, the other solvers refuse them", "[ik]") {
+  const SectionMap none{.forward = [](double, double) { return SectionEnd{.x = 1.0}; }};
+  for (const SolverInfo& info : solver_infos()) {
+    CAPTURE(info.name);
+    const ContinuumRobot robot = served_robot(info);
+    const std::string name = info.name;
+    const bool takes =
+        name == "fabrikx" || name == "fabrikx-iterative" || name == "fabrikx-polynomial";
+    CHECK_THROWS_WITH(make_solver(info.name, robot, {.section_maps = {none, none, none}}),
+                      Catch::Matchers::StartsWith(takes ? "section 1: forward(0, 0): x = 1 m, must"
+                                                        : "section_maps: must be none: only "));
   }
 }
 
@@ -117,11 +136,12 @@ TEST_CASE("any solver: solutions as the solver that it holds", "[ik]") {
 }
 
 TEST_CASE("any solver: copies are independent, and outlive what they were copied from", "[ik]") {
-  Random random(3);
-  const ContinuumRobot robot = plain_robot();
-  const TipTarget target = reachable_target(random, robot), other = reachable_target(random, robot);
   for (const SolverInfo& info : solver_infos()) {
     CAPTURE(info.name);
+    Random random(3);
+    const ContinuumRobot robot = served_robot(info);
+    const TipTarget target = reachable_target(random, robot);
+    const TipTarget other = reachable_target(random, robot);
     std::optional<AnySolver> original = make_solver(info.name, robot, {.max_iterations = 50});
     const IkResult solution = original->solve(target, robot.straight());
     const std::vector<SectionState> kept(solution.states.begin(), solution.states.end());

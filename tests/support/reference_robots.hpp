@@ -15,6 +15,11 @@ inline ContinuumRobot plain_robot() {
   return ContinuumRobot{section, section, section};
 }
 
+/// Its first section alone.
+inline ContinuumRobot one_arc_robot() {
+  return ContinuumRobot({{.length = 0.1, .bend_angle_limit = 100 * kDegree}});
+}
+
 /// One section each of fixed, variable and telescopic length.
 inline ContinuumRobot mixed_robot() {
   return ContinuumRobot{{.length = 0.070,
