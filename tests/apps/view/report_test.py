@@ -373,7 +373,7 @@ duration = 0.25
             self.assertTrue((out / link).is_file(), link)
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, "must match one of ([a-z_]+-[a-z_]+, )+tube_insertion-displaced, ")
+        self.assertRegex(done.stderr, r"must match one of (\w+-\w+, )+tube_insertion-displaced, ")
 
     def test_the_gallery_tells_which_robot_failed_and_what_the_example_shows(self):
         loader = importlib.machinery.SourceFileLoader("gallery", str(ROOT / "scripts/gallery"))
