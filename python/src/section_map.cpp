@@ -17,7 +17,7 @@ namespace tendril::python {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kRow = 4;  // bend, x, z, tangent
+constexpr std::size_t kRow = 4;  // theta, x, z, tangent
 
 /// By a function of the user. Solves that call Python run in one thread, the caller's.
 thread_local std::exception_ptr raised;
@@ -96,7 +96,7 @@ PySectionMap of_functions(nb::object forward, nb::object inverse) {
 PySectionMap of_poses(nb::object poses, nb::object name) {
   const Input rows("poses", poses, Axes{kRow});
   if (rows.leading().size() != 1)
-    throw ModelError("poses: shape must be (rows, 4): bend, x, z, tangent");
+    throw ModelError("poses: leading axes must be (rows,): theta, x, z, tangent of each");
   std::vector<SectionPose> table;
   for (std::size_t k = 0; k < rows.count(); ++k) {
     const std::span<const double> row = rows.item(k);
@@ -172,8 +172,8 @@ void bind_section_map(nb::module_& module) {
           nb::sig("def from_poses(poses: " TENDRIL_LIKE
                   ", name: str = 'section table') -> SectionMap"),
           "The map of measured poses of a section of fixed length, a cubic between the rows.\n\n"
-          ":param poses: (rows, 4): bend, x, z, tangent; the first row is the straight section, "
-          "bend and chord angle grow from row to row\n"
+          ":param poses: (rows, 4): theta, x, z, tangent; the first row is the straight section, "
+          "theta, rad, is the bend commanded; it and the chord angle grow from row to row\n"
           ":param name: of the table in messages, e.g. its file\n"
           ":raises ModelError: fewer than four rows, or a wrong one; the message names it, counted "
           "from 1")
