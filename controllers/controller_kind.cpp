@@ -5,6 +5,7 @@
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "controllers/arm/follow_controller.hpp"
 #include "controllers/arm/reach_controller.hpp"
+#include "controllers/arm/steer_controller.hpp"
 #include "controllers/mobile/base_placement_controller.hpp"
 #include "controllers/mobile/mobile_reach_controller.hpp"
 #include "controllers/snake/snake_modes.hpp"
@@ -41,6 +42,10 @@ const std::vector<ControllerKind>& built_in_controllers() {
          "of poses",
          FollowController::settings(), follow_quantities(),
          Make<ArmContext>(make_follow_controller)},
+        controller_kind<SteerController>(
+            "tendril.steer",
+            "the tip of an endoscope or guidewire is steered along a path, while the base feeds it "
+            "and its passive sections follow the wall"),
         controller_kind<CoilController>("tendril.coil",
                                         "the arm coils around a post, holds it with a force and "
                                         "presses with its tip past it"),

@@ -138,8 +138,10 @@ void ArmBinding::bind_sections(const InstanceContext& context,
     const SectionPhysics& physics = description.physics[static_cast<std::size_t>(i)];
     const LinkLayout layout = link_layout(description, static_cast<std::size_t>(i));
     const std::size_t first = coordinates.size();
+    const bool passive = is_passive(description, static_cast<std::size_t>(i));
     const auto bind = [&](char axis, const Drive& drive, const std::vector<double>& fractions) {
-      coordinates.push_back(bind_coordinate(context, i + 1, axis, drive, fractions, servos));
+      coordinates.push_back(
+          bind_coordinate(context, i + 1, axis, drive, passive && axis != 'z', fractions, servos));
     };
     bind('y', physics.bend, layout.bend_fraction);  // u
     if (description.planar) {
@@ -170,7 +172,8 @@ void ArmBinding::bind_sections(const InstanceContext& context,
 }
 
 ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int section, char axis,
-                                          const Drive& drive, std::span<const double> fractions,
+                                          const Drive& drive, bool is_passive,
+                                          std::span<const double> fractions,
                                           std::vector<Servo>& servos) {
   const mjModel* m = context.model;
   ArmCoordinate coordinate;
@@ -178,11 +181,12 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
   coordinate.is_slide = axis == 'z';
   const std::string servo_name =
       coordinate.is_slide ? names::length(section) : names::bend(section, axis);
-  coordinate.has_tendons = !is_driven(drive);
+  coordinate.is_passive = is_passive;
+  coordinate.has_tendons = !is_driven(drive) && !is_passive;
   coordinate.is_motor = is_motor(drive);
+  const bool has_servo = is_driven(drive);
   const int section_actuator =
-      coordinate.has_tendons ? -1
-                             : mj_name2id(m, mjOBJ_ACTUATOR, context.names(servo_name).c_str());
+      has_servo ? mj_name2id(m, mjOBJ_ACTUATOR, context.names(servo_name).c_str()) : -1;
   double compliance = 0.0;
   int j = 0;  // link
   for (const double fraction : fractions) {
@@ -199,7 +203,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
                    .rest = m->qpos_spring[m->jnt_qposadr[joint.joint]],
                    .link = j - 1,
                    .chain_position = static_cast<double>(joint.dof)};
-    if (section_actuator < 0 && !coordinate.has_tendons)
+    if (section_actuator < 0 && has_servo)
       bound.servo = add_servo(context, context.require(mjOBJ_ACTUATOR, name), damping, servos);
     coordinate.joints.push_back(bound);
     joints_.push_back(joint);
@@ -417,8 +421,9 @@ FollowingError ArmBinding::following_error(int last_touched) const noexcept {
     if (coordinate.joints.empty()) continue;
     const auto i = static_cast<Eigen::Index>(k);
     const double exposed = mechanics_.exposed_fraction(coordinate, base.feed);
-    add(joints_[first].body, coordinate.offset + exposed * (command_.q[i] - coordinate.offset),
-        measurement_.q[i], coordinate.is_slide);
+    if (!coordinate.is_passive)
+      add(joints_[first].body, coordinate.offset + exposed * (command_.q[i] - coordinate.offset),
+          measurement_.q[i], coordinate.is_slide);
     first += coordinate.joints.size();
   }
   if (feed_.joint >= 0) add(feed_.body, command_.base.feed, base.feed, true);

@@ -68,7 +68,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   /// Coordinate of a section, from 1: the sum of its hinges about x or y, or of its slides, 'z'.
   /// @param fractions  of each link, of the coordinate
   [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
-                                              char axis, const Drive& drive,
+                                              char axis, const Drive& drive, bool is_passive,
                                               std::span<const double> fractions,
                                               std::vector<Servo>& servos);
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,

@@ -25,8 +25,9 @@ std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjMode
     for (const Chamber& chamber : arm.chambers)
       if (chamber.route.runs_through(i)) lag = std::max(lag, chamber.time_constant);
     const double bend_lag = is_driven(physics.bend) ? 0.0 : lag;
-    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag};
-    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag};
+    const bool driven = !is_passive(arm, static_cast<std::size_t>(i));
+    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag, driven};
+    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag, driven};
     if (!robot.section(i).is_extensible()) continue;
     springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
                       physics.unloaded_length - robot.section(i).length(),

@@ -206,7 +206,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
   if (!tendons_.tendons().empty()) command_tendons(state, own_, setpoints.subspan(servos_.size()));
   for (std::size_t k = 0; k < coordinates_.size(); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
-    if (coordinate.has_tendons) continue;
+    if (coordinate.has_tendons || coordinate.is_passive) continue;
     if (coordinate.is_motor) {
       command_motor(k, own_, setpoints);
     } else if (coordinate.servo >= 0) {

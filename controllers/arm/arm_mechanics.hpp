@@ -34,6 +34,7 @@ struct ArmCoordinate {
   bool is_motor = false;         ///< that servo is a motor: its command is the moment
   bool is_slide = false;
   bool has_tendons = false;  ///< neither it nor its joints have servos: tendons hold it
+  bool is_passive = false;   ///< nothing drives it
   double damping = 0.0;      ///< of its joints in series [N m s/rad]; only with tendons
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controllers/arm/passive_sections.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/messages.hpp"
@@ -157,6 +158,7 @@ CoilController::CoilController(const ArmContext& context)
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()) {
+  require_driven(context);
   plan_path(context);
   plan_tightening();
   if (withdraw_ <= 0.0) return;

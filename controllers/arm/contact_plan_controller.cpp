@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "controllers/arm/passive_sections.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "tendril/model_error.hpp"
 
@@ -50,6 +51,7 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
       candidates_(context, options_),
       monitor_(context, options_, candidates_.frame()),
       correction_(robot_, options_, candidates_.frame()) {
+  require_driven(context);
   context.scene.measure_target("target");
   const CandidatePlan& first = candidates_.first();
   const CandidatePlan::Row& start = options_.inserted ? first.list.back() : first.list.front();

@@ -41,10 +41,12 @@ void ContactResponse::add_joints(const ArmMechanics& arm) {
   for (int k = 0; k < n; ++k) {
     const ArmCoordinate& coordinate = arm.coordinates()[static_cast<std::size_t>(k)];
     for (const ArmJoint& joint : coordinate.joints) {
-      if (coordinate.has_tendons || coordinate.is_motor) {
-        entries.push_back({{k, coordinate.is_slide, joint.start, joint.length,
-                            coordinate.sign * joint.fraction * joint.stiffness, joint.stiffness},
-                           joint.chain_position});
+      if (coordinate.has_tendons || coordinate.is_motor || coordinate.is_passive) {
+        const double moved =
+            coordinate.is_passive ? 0.0 : coordinate.sign * joint.fraction * joint.stiffness;
+        entries.push_back(
+            {{k, coordinate.is_slide, joint.start, joint.length, moved, joint.stiffness},
+             joint.chain_position});
         continue;
       }
       const Servo& servo =

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "controllers/arm/passive_sections.hpp"
+#include "controllers/arm/path_settings.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/messages.hpp"
-#include "tendril/contact/planar_arc.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/least_deviation.hpp"
@@ -22,7 +23,6 @@ constexpr OwnQuantities<FollowController::kQuantities> own;
 
 constexpr double kCheckSpacing = 0.005;    // path checks sample at this spacing [m]
 constexpr double kRadiusTolerance = 0.95;  // of the bend radius: the sampling is coarse
-constexpr double kPathSpacing = 0.001;     // arcs are sampled at this spacing [m]
 constexpr double kNoBend = 1e-6;           // [rad]
 constexpr double kRetracted = 1e-9;        // lengths are equal up to this [m]
 // Jams, in radii of the body.
@@ -32,61 +32,6 @@ constexpr double kSamePlaceRadii = 4.0;  // within which jams count as attempts 
 // Settling, in fractions of the tip error at which the feed stops.
 constexpr double kNearFraction = 0.5;    // from the path
 constexpr double kStillFraction = 0.25;  // of a tip that is still
-
-/// Arcs in the base's x-z plane, from the base on.
-Path read_arcs(const Settings& settings) {
-  const std::vector<double> numbers = settings.numbers("arcs");
-  if (numbers.empty() || numbers.size() % 2 != 0)
-    throw ModelError(
-        fmt::format("arcs: {} numbers: must be pairs of curvature and length", numbers.size()));
-  std::vector<Eigen::Vector3d> points{Eigen::Vector3d::Zero()};
-  PlanarArc arc;
-  for (std::size_t i = 0; i < numbers.size(); i += 2) {
-    arc = {.start = arc.end(), .curvature = numbers[i], .length = numbers[i + 1]};
-    if (!(arc.length > 0.0))
-      throw ModelError(fmt::format("arcs: length {} = {}: must be > 0", i / 2 + 1, arc.length));
-    const int steps = std::max(1, static_cast<int>(std::ceil(arc.length / kPathSpacing)));
-    for (int k = 1; k <= steps; ++k) {
-      const Eigen::Vector2d p = arc.pose_at(arc.length * k / steps).position;
-      points.emplace_back(p.x(), 0.0, p.y());
-    }
-  }
-  return Path(std::move(points));
-}
-
-Path read_waypoints(const Settings& settings) {
-  const std::vector<double> numbers = settings.numbers("waypoints");
-  if (numbers.size() < 6 || numbers.size() % 3 != 0) {
-    throw ModelError(fmt::format(
-        "waypoints: {} numbers: must be at least two points of three coordinates", numbers.size()));
-  }
-  std::vector<Eigen::Vector3d> points;
-  for (std::size_t i = 0; i < numbers.size(); i += 3)
-    points.emplace_back(numbers[i], numbers[i + 1], numbers[i + 2]);
-  const double radius = settings.number("corner_radius");
-  if (points[0].head<2>().norm() > 1e-9 || points[0].z() < -1e-9) {
-    throw ModelError(
-        "waypoints: point 1 must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame");
-  }
-  const auto curve = [&] { return radius > 0.0 ? rounded_path(points, radius) : Path(points); };
-  try {
-    Path path = curve();  // without rounding first: messages number the user's points
-    if (points[0].z() <= 1e-9) return path;
-    points.insert(points.begin(), Eigen::Vector3d::Zero());
-    return curve();
-  } catch (const ModelError& error) {
-    throw ModelError(fmt::format("waypoints: {}", error.what()));
-  }
-}
-
-Path read_path(const Settings& settings) {
-  if (!settings.has("arcs")) return read_waypoints(settings);
-  for (const char* other : {"waypoints", "target"})
-    if (settings.has(other))
-      throw ModelError(
-          fmt::format("arcs and {}: must be one of them: only one path can be followed", other));
-  return read_arcs(settings);
-}
 
 Growth read_growth(const Settings& settings, const ContinuumRobot& robot) {
   enum class Choice { Auto, Base, Tip, None };
@@ -186,15 +131,6 @@ void check_bends(const Path& path, const ContinuumRobot& robot, const Advance& a
 
 std::span<const SettingInfo> FollowController::settings() {
   static constexpr SettingInfo kSettings[] = {
-      setting::numbers(
-          "waypoints", "m",
-          "points of the path in the arm's base frame, x y z each; the first on the feed axis"),
-      setting::number(
-          "corner_radius", "m", "0", kNotNegative,
-          "the corners of the waypoints' polyline are rounded with arcs of this radius"),
-      setting::numbers("arcs", "1/m, m",
-                       "instead of waypoints: curvature (positive: towards +x) and length of "
-                       "consecutive arcs in the x-z plane of the arm's base, from the base on"),
       setting::body_name("target", "",
                          "mocap body whose trail is followed when there are no waypoints or arcs"),
       setting::number("trail_spacing", "m", "0.004", {1e-4, 1.0},
@@ -220,7 +156,8 @@ std::span<const SettingInfo> FollowController::settings() {
       "jam_retries", "3", 0, 100,
       "times that the arm is retracted from a jam and fed again, a little farther to the side to "
       "which the wall pushes it; then it stops for good");
-  static const std::vector<SettingInfo> kAll = joined({kSettings,
+  static const std::vector<SettingInfo> kAll = joined({path_settings(),
+                                                       kSettings,
                                                        JamDetector::kSettings,
                                                        {&kRetries, 1},
                                                        FollowPosesController::settings(),
@@ -252,6 +189,7 @@ FollowController::FollowController(const ArmContext& context)
       reference_(states_.size()),
       q_last_(robot_.coordinate_count()),
       q_candidate_(robot_.coordinate_count()) {
+  require_driven(context);
   context.scene.measure_target("target");
   if (advance_end_ <= 0.0)
     throw ModelError(
@@ -265,6 +203,8 @@ FollowController::FollowController(const ArmContext& context)
 }
 
 void FollowController::plan_path(const Settings& settings) {
+  if (settings.has("arcs") && settings.has("target"))
+    throw ModelError("arcs and target: must be one of them: only one path can be followed");
   path_ = read_path(settings);
   advance_end_ = std::min(advance_end_, path_.length() - advance_.start_length());
   try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controllers/arm/passive_sections.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
@@ -64,6 +65,7 @@ FollowPosesController::FollowPosesController(const ArmContext& context)
       states_(static_cast<std::size_t>(robot_.section_count())),
       q_(robot_.coordinate_count()),
       q_rate_(robot_.coordinate_count()) {
+  require_driven(context);
   const PosePath& path = schedule_.path();
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     for (int k = i == 0 ? 0 : 1; k <= kTipsPerStep; ++k) {

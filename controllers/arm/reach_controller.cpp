@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "controllers/arm/passive_sections.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/obstacle_settings.hpp"
@@ -193,6 +194,7 @@ ReachController::ReachController(const ArmContext& context)
                 context.timestep),
       states_(static_cast<std::size_t>(context.robot.section_count())),
       q_solution_(context.robot.coordinate_count()) {
+  require_driven(context);
   static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
   context.scene.measure_target("target");
   if (avoiding_) {

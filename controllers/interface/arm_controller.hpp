@@ -186,6 +186,7 @@ struct ArmCommand {
 /// stiffness (q - rest) + damping q' holds it.
 struct BodySpring {
   double stiffness = 0.0, damping = 0.0, rest = 0.0, lag = 0.0;
+  bool driven = true;
 
   static constexpr const char* kName = "BodySpring";
   static constexpr const char* kMeaning =
@@ -197,7 +198,10 @@ struct BodySpring {
                       field("damping", &B::damping, "N m s/rad, N s/m", ""),
                       field("rest", &B::rest, "rad, m", "where it has no force"),
                       field("lag", &B::lag, "s",
-                            "with which moments follow their commands, of the slowest chamber")};
+                            "with which moments follow their commands, of the slowest chamber"),
+                      field("driven", &B::driven, "",
+                            "commands move it; else it is a bend of a passive section, and what is "
+                            "commanded to it has no effect")};
   }
 
   /// The moment that moves it, against the moment of gravity.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/settings.hpp"
@@ -12,17 +13,23 @@ namespace tendril {
 /// `jam_time`. The state Jammed is kept until it is released or the memory is reset.
 class JamDetector {
  public:
-  /// Rows for the controller's table.
+  /// Rows for the controller's table: by tip error or feed force, and by feed force alone.
   static constexpr SettingInfo kSettings[] = {
       setting::number("jam_tip_error", "m", "0.005", kPositive,
                       "tip error at which the feed stops"),
       setting::jam_feed_force(),
       setting::jam_time("0.05", "minimum duration of one of the two"),
   };
+  static constexpr SettingInfo kForceSettings[] = {
+      setting::jam_feed_force(),
+      setting::jam_time("0.05", "minimum duration of that"),
+  };
 
   /// @param feed_force_limit  of the feed servo [N]
-  JamDetector(const Settings& settings, double feed_force_limit)
-      : tip_error_(settings.number("jam_tip_error")),
+  /// @param by_tip_error      else by the feed force alone
+  JamDetector(const Settings& settings, double feed_force_limit, bool by_tip_error = true)
+      : tip_error_(by_tip_error ? settings.number("jam_tip_error")
+                                : std::numeric_limits<double>::infinity()),
         feed_force_(settings.optional_number("jam_feed_force").value_or(0.98 * feed_force_limit)),
         time_(settings.number("jam_time")) {}
 

@@ -17,7 +17,7 @@ from PIL import Image
 DOCS = Path(__file__).resolve().parents[1]
 FILE = re.compile(r"^<!-- file: (.*?) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PICTURES = {  # page: script before the run, experiment, options of run and render, instants, s, pixels
-    "endoscope": ("scope.py", "insert.toml", ["--python", "steer.py"], "0,6", "400x440"),
+    "endoscope": (None, "insert.toml", [], "0,9", "400x440"),
     "tube": ("tube.py", "insert.toml", [], "0,3,6", "400x440"),
     "two_robots": (None, "two.toml", [], "0,2", "720x450"),
     "mesh_obstacles": (None, "corner.toml", [], "0,0.2,0.5,2", "720x450"),

@@ -158,6 +158,7 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
             {{"arcs", "0 0.3"}},
             {{"target", "t"}},
             {{"poses", poses}}};
+  if (kind == "tendril.steer") return {{{"waypoints", "0 0 0  0 0 0.6"}}, {{"arcs", "0 0.6"}}};
   if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
     const auto plan = test::elastic_cases().front();

@@ -44,26 +44,6 @@ constexpr KeyInfo kChamberKeys[]{
 
 // ---- reading ------------------------------------------------------------------------------------
 
-/// A section, or the first and the last one of several, from 0.
-std::pair<int, int> read_sections(const Fields& fields, std::size_t count) {
-  const toml::node* const node = fields.get("section");
-  if (node == nullptr) fields.missing("section", "is missing: that the chamber is in, from 1");
-  const auto sections = static_cast<int>(count);
-  if (!node->is_array()) {
-    const int section = fields.integer("section", 1, 1, sections);
-    return {section - 1, section - 1};
-  }
-  const std::vector<double> ends = fields.elements("section", *node, 2, kAnyNumber);
-  const bool whole = ends[0] == std::floor(ends[0]) && ends[1] == std::floor(ends[1]);
-  if (!whole || ends[0] < 1.0 || ends[1] < ends[0] || ends[1] > sections) {
-    fields.refuse("section",
-                  fmt::format("must be an integer in [1, {0}] or two of them, the first and "
-                              "the last section that the chamber is in",
-                              sections));
-  }
-  return {static_cast<int>(ends[0]) - 1, static_cast<int>(ends[1]) - 1};
-}
-
 /// Reads the cross-section, which must be inside the sections of the chamber.
 void read_area(const Fields& fields, const ContinuumDescription& robot, Chamber& chamber) {
   const TendonRoute& route = chamber.route;
@@ -121,6 +101,8 @@ Chamber read_chamber(const Fields& fields, const ContinuumDescription& robot) {
   chamber.name =
       read_route_name(fields, fmt::format("chamber_{}", robot.chambers.size() + 1), robot);
   chamber.route = read_route(fields, robot, false);
+  if (!fields.has("section"))
+    fields.missing("section", "is missing: that the chamber is in, from 1");
   std::tie(chamber.route.first_section, chamber.route.section) =
       read_sections(fields, robot.sections.size());
   read_area(fields, robot, chamber);

@@ -104,6 +104,7 @@ void read_bend(const Fields& fields, Replacement replacement, Compliance complia
                  replacement == Replacement::None      ? ""
                  : replacement == Replacement::Tendons ? "the section is bent by its tendons"
                                                        : "the section is bent by its chambers");
+  physics.gives_way = fields.has(kBendKeys.servo) && !is_driven(physics.bend);
   if (is_motor(physics.bend) && compliance == Compliance::Link) {
     fields.refuse("bend_command",
                   "needs compliance = \"section\": one moment bends the whole section");

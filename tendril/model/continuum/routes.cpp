@@ -109,6 +109,24 @@ TendonRoute read_route(const Fields& fields, const ContinuumDescription& robot, 
   return route;
 }
 
+std::pair<int, int> read_sections(const Fields& fields, std::size_t count) {
+  const auto sections = static_cast<int>(count);
+  const toml::node* const node = fields.get("section");
+  if (!node->is_array()) {
+    const int section = fields.integer("section", sections, 1, sections);
+    return {section - 1, section - 1};
+  }
+  const std::vector<double> ends = fields.elements("section", *node, 2, kAnyNumber);
+  const bool whole = ends[0] == std::floor(ends[0]) && ends[1] == std::floor(ends[1]);
+  if (!whole || ends[0] < 1.0 || ends[1] < ends[0] || ends[1] > sections) {
+    fields.refuse("section",
+                  fmt::format("must be an integer in [1, {0}] or two of them, the first and "
+                              "the last section that it is in",
+                              sections));
+  }
+  return {static_cast<int>(ends[0]) - 1, static_cast<int>(ends[1]) - 1};
+}
+
 std::vector<RouteJoint> joints_along(const ArmDocument& arm, const TendonRoute& route) {
   std::vector<RouteJoint> joints;
   double length = 0.0, middle = 0.0;

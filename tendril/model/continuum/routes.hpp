@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tendril/kinematics/tendon_map.hpp"
@@ -22,6 +23,10 @@ struct ContinuumDescription;
 /// @param may_turn  the angle may be two numbers
 [[nodiscard]] TendonRoute read_route(const Fields& fields, const ContinuumDescription& robot,
                                      bool may_turn);
+
+/// Reads `section` of a route, a number or two: the section that it ends in, and the one that it
+/// begins in, by default the same. From 0.
+[[nodiscard]] std::pair<int, int> read_sections(const Fields& fields, std::size_t count);
 
 /// A joint along a route: the length of the route changes by `coefficient` with its coordinate.
 struct RouteJoint {

@@ -57,6 +57,7 @@ struct SectionPhysics {
   /// Drives of the bend, by default unless a tendon runs through the section, and of the variable
   /// length, by default unless a chamber acts on it; a section of fixed length has no drive of it.
   Drive bend = kBendServo, length_drive = kLengthServo;
+  bool gives_way = false;        ///< `bend_servo = false` is in the file
   ServoDrive turn = kTurnServo;  ///< on the section's base, only of one that turns
 
   /// EI/L: the moment that bends the whole unloaded section by 1 rad [N m].

@@ -117,12 +117,20 @@ std::vector<std::pair<double, double>> tension_ranges(const ContinuumDescription
       });
 }
 
+bool is_passive(const ContinuumDescription& robot, std::size_t section) {
+  const std::vector<TendonRoute> routes = tendon_routes(robot);
+  return robot.physics[section].gives_way &&
+         std::none_of(routes.begin(), routes.end(), [&](const TendonRoute& route) {
+           return static_cast<std::size_t>(route.section) == section;
+         });
+}
+
 std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot) {
   const ContinuumRobot kinematics = robot.kinematics();
   std::vector<Eigen::Index> rows;
   for (int i = 0; i < kinematics.section_count(); ++i) {
     const auto section = static_cast<std::size_t>(i);
-    const bool is_free = !is_driven(robot.physics[section].bend);
+    const bool is_free = !is_driven(robot.physics[section].bend) && !is_passive(robot, section);
     const int k = kinematics.coordinate_index(i);
     if (is_free) rows.push_back(k);
     if (is_free && !robot.planar) rows.push_back(k + 1);
@@ -145,7 +153,7 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
   auto row = moments.rows();
   std::vector<Eigen::Index> bends;  // rows
   for (std::size_t i = robot.sections.size(); i-- > 0;) {
-    const bool has_bend = is_driven(robot.physics[i].bend);
+    const bool has_bend = is_driven(robot.physics[i].bend) || is_passive(robot, i);
     const bool has_length = !has_free_length(robot, i);
     if (has_bend && has_length) continue;
     if (!has_length) --row;
@@ -168,7 +176,8 @@ std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
     angles += fmt::format("{}{:.4g}", count++ == 0 ? "" : ", ", route.angle);
     exceeds_turn = exceeds_turn || std::abs(route.angle) > 2.0 * std::numbers::pi;
   }
-  if (count == 0) return "; none ends here, and bend_servo = true would give it a servo";
+  if (count == 0)
+    return "; none ends here, and bend_servo = true would give it a servo, false let it be passive";
   return fmt::format("; here end {}, angle = {} rad{}", count, angles,
                      exceeds_turn ? ": is the unit rad, not degrees?" : "");
 }

@@ -24,15 +24,19 @@ struct ContinuumDescription;
 [[nodiscard]] std::vector<std::pair<double, double>> tension_ranges(
     const ContinuumDescription& robot);
 
+/// Tells whether nothing bends a section, from 0, which its file wants so: `bend_servo = false`,
+/// and no tendon or chamber ends in it. Those that run past it bend it, but are not commanded to.
+[[nodiscard]] bool is_passive(const ContinuumDescription& robot, std::size_t section);
+
 /// Coordinates that only tendons and chambers hold: u and v (planar: u) of the sections whose bend
-/// has no drive, s of those whose variable length has none.
+/// has no drive and that are not passive, s of those whose variable length has none.
 [[nodiscard]] std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot);
 
 /// Moments and forces of unit tensions on these coordinates: coordinates x tendons [m], [1].
 [[nodiscard]] Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot);
 
-/// Section without drives, from 0, that its tendons and chambers cannot bend in every direction or
-/// whose length they do not set: a controller needs that. The last one of several.
+/// Section without drives, from 0, not passive, that its tendons and chambers cannot bend in every
+/// direction or whose length they do not set: a controller needs that. The last one of several.
 [[nodiscard]] std::optional<int> section_without_drive(const ContinuumDescription& robot);
 
 /// Throws ModelError naming that section.

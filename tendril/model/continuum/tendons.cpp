@@ -30,7 +30,10 @@ constexpr KeyInfo kTendonKeys[]{
      "of MuJoCo's tendon and actuator: letters, digits and `_`, a letter first. Names of sections, "
      "such as `s1_x`, are taken",
      "`tendon_1`, ..."},
-    {"section", "", "in which it ends, from 1", "the last", "number of a section"},
+    {"section", "",
+     "in which it ends, from 1; or two numbers: in sheaths it runs to the first of these sections, "
+     "and bends nothing before it",
+     "the last", "number of a section"},
     {"angle", "rad",
      "about the backbone, from x towards y; or two numbers, at the base and at its end: it turns "
      "about the backbone"},
@@ -131,8 +134,15 @@ Tendon read_tendon(const Fields& fields, const ContinuumDescription& robot) {
   Tendon tendon;
   tendon.name = read_route_name(fields, fmt::format("tendon_{}", robot.tendons.size() + 1), robot);
   tendon.route = read_route(fields, robot, true);
-  const int sections = static_cast<int>(robot.sections.size());
-  tendon.route.section = fields.integer("section", sections, 1, sections) - 1;
+  const auto sections = robot.sections.size();
+  tendon.route.section = static_cast<int>(sections) - 1;
+  if (fields.has("section")) {
+    const auto [first, last] = read_sections(fields, sections);
+    tendon.route.section = last;
+    if (fields.get("section")->is_array()) tendon.route.first_section = first;
+  }
+  if (tendon.route.turn != 0.0 && tendon.route.first_section > 0)
+    fields.refuse("section", "must be one number: the tendon turns, and begins at the base");
   if (tendon.route.turn != 0.0) require_helix(fields, tendon.route, robot);
   read_forces(fields, tendon);
   if (tendon.friction_coefficient > 0.0) require_friction(fields, tendon.route, robot);

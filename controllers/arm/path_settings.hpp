@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "controllers/interface/settings.hpp"
+#include "tendril/path/path.hpp"
+
+namespace tendril {
+
+/// Rows of the path that an arm follows: `waypoints` with `corner_radius`, or `arcs`.
+[[nodiscard]] std::span<const SettingInfo> path_settings();
+
+/// The path of these settings, in the frame of the arm's base: it begins at the base, and runs
+/// along its z axis to the first waypoint. Throws ModelError naming the setting.
+[[nodiscard]] Path read_path(const Settings& settings);
+
+}  // namespace tendril

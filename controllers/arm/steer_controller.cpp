@@ -1,0 +1,271 @@
+#include "controllers/arm/steer_controller.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "controllers/arm/passive_sections.hpp"
+#include "controllers/arm/path_settings.hpp"
+#include "controllers/interface/arm_memory.hpp"
+#include "controllers/interface/feed_settings.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector2d;
+using Eigen::Vector3d;
+
+constexpr OwnQuantities<SteerController::kQuantities> own;
+
+constexpr int kFitSteps = 3;           // Gauss-Newton steps of the warm-started fit
+constexpr int kProjections = 3;        // of the tip on the path, from where it was
+constexpr double kTipRadii = 3.0;      // of the body: contacts at the tip
+constexpr double kRetreatRadii = 6.0;  // by which a jammed arm is drawn back
+constexpr double kPressed = 0.9;       // of the force limit: a jam
+constexpr double kTurnGain = 4.0;      // [1/s]
+constexpr double kAimed = 0.02;        // sine of the angle to the path that needs no turn
+
+/// The sections from `first` on, on a base of their own.
+ContinuumRobot part_of(const ContinuumRobot& robot, int first) {
+  std::vector<SectionParameters> sections;
+  for (int i = first; i < robot.section_count(); ++i) {
+    const Section& section = robot.section(i);
+    sections.push_back(
+        {.length = section.length(),
+         .variable_length = section.variable_length(),
+         .bend_angle_limit = section.bend_angle_limit(),
+         .length_weights = {section.length_weights().begin(), section.length_weights().end()},
+         .angle_weights = {section.angle_weights().begin(), section.angle_weights().end()}});
+  }
+  return ContinuumRobot(sections);
+}
+
+int first_section(const ArmContext& context) {
+  const int first = first_steered(context);
+  if (first < context.robot.section_count()) return first;
+  const BodySpring* const tip =
+      context.springs.data() + context.robot.coordinate_index(context.robot.section_count() - 1);
+  if (!context.robot.base().spin || (tip[0].rest == 0.0 && tip[1].rest == 0.0))
+    throw ModelError(
+        "robot: the last section is passive: a tip is steered by drives of its sections, or by "
+        "base.spin = true and a natural_bend of the last section");
+  return context.robot.section_count() - 1;
+}
+
+TipIntegralOptions correction(const ArmContext& context, int first) {
+  TipIntegralOptions options = read_tip_integral(context.settings, context.timestep);
+  options.first_section = first;
+  return options;
+}
+
+}  // namespace
+
+std::span<const SettingInfo> SteerController::settings() {
+  static constexpr SettingInfo kSettings[] = {
+      setting::speed("0.03"),
+      setting::acceleration("0.2"),
+      setting::rate_limit("1.5", "largest bend rate of a section, and turn rate of the base"),
+      setting::number("tip_force_limit", "N", "1", kPositive,
+                      "force on the tip that would stop the feed, which slows down in proportion; "
+                      "0.9 of it is a jam"),
+      setting::start_delay("0.5"),
+      setting::integer("jam_retries", "5", 0, 100,
+                       "times that the arm is drawn back from a jam and fed again"),
+  };
+  static const std::vector<SettingInfo> kAll =
+      joined({path_settings(), kSettings, JamDetector::kForceSettings, tip_integral_settings()});
+  return kAll;
+}
+
+SteerController::SteerController(const ArmContext& context)
+    : robot_(context.robot),
+      first_(first_section(context)),
+      steered_(part_of(robot_, first_)),
+      turns_(first_steered(context) == robot_.section_count()),
+      steered_length_(straight_length(steered_)),
+      arm_length_(straight_length(robot_)),
+      body_radius_(context.body_radius),
+      start_delay_(context.settings.number("start_delay")),
+      speed_(context.settings.number("speed")),
+      acceleration_(context.settings.number("acceleration")),
+      rate_limit_(context.settings.number("rate_limit")),
+      force_limit_(context.settings.number("tip_force_limit")),
+      retries_(context.settings.integer("jam_retries")),
+      jam_(context.settings, context.feed_force_limit, false),
+      path_(read_path(context.settings)),
+      fit_(steered_, {.iterations = kFitSteps}),
+      integral_(robot_, correction(context, first_), context.timestep),
+      states_memory_(add_states(memory_, steered_)),
+      integral_memory_(memory_.part(integral_.layout())),
+      states_(static_cast<std::size_t>(steered_.section_count())),
+      fitted_(states_.size()),
+      q_(steered_.coordinate_count()),
+      q_last_(steered_.coordinate_count()) {
+  if (path_.length() <= arm_length_)
+    throw ModelError(
+        fmt::format("waypoints: path length = {:.4g} m: must exceed the arm's length of {:.4g} m",
+                    path_.length(), arm_length_));
+  if (robot_.base().feed_limit <= 0.0)
+    throw ModelError("robot: base.feed = 0: must be > 0: the arm is fed along the path");
+}
+
+/// Arc length of the path where it is nearest to the tip, near `from`.
+double SteerController::nearest(const Vector3d& tip, double from) const noexcept {
+  double s = from;
+  for (int i = 0; i < kProjections; ++i)
+    s = std::clamp(s + path_.tangent(s).dot(tip - path_.position(s)), 0.0, path_.length());
+  return s;
+}
+
+/// Finds where the steered part begins, from the measured tip and its measured bends.
+void SteerController::locate(const ArmMeasurement& measurement) noexcept {
+  const int k = robot_.coordinate_index(first_);
+  q_ = measurement.q.tail(measurement.q.size() - k);
+  from_coordinates(steered_, q_, states_);
+  X_BS_ = measurement.X_BE * tip_pose(steered_, states_, {}).inverse();
+}
+
+void SteerController::update(const ArmMeasurement& measurement, std::span<const double> memory,
+                             std::span<double> next, ArmCommand& command,
+                             ControllerReport& report) noexcept {
+  const Vector3d tip = measurement.X_BE.translation();
+  const double head = nearest(tip, started_(memory) ? double(head_(memory)) : arm_length_);
+  head_(next) = head;
+  started_(next) = true;
+  locate(measurement);
+  if (turns_)
+    turn(measurement, head, memory, next, command);
+  else
+    bend(measurement, head, memory, next, command);
+  const bool jammed = advance(measurement, head, memory, next, command);
+
+  report.iterations = turns_ ? 0 : kFitSteps;
+  report.target = path_.position(head);
+  report.tip_error = (report.target - tip).norm();
+  report.progress = head / path_.length();
+  const bool is_there = head >= path_.length() - body_radius_;
+  const bool is_at_end = feed_(next) >= robot_.base().feed_limit;
+  report.status = is_there    ? ControllerStatus::Finished
+                  : jammed    ? ControllerStatus::Jammed
+                  : is_at_end ? ControllerStatus::NotReached
+                              : ControllerStatus::Working;
+  own(report, "tip_force") = force_on_tip(measurement);
+  own(report, "jams") = jams_(next);
+}
+
+/// Fits the steered part to the path ahead of where it begins.
+void SteerController::bend(const ArmMeasurement& measurement, double head,
+                           std::span<const double> memory, std::span<double> next,
+                           ArmCommand& command) noexcept {
+  const double h = measurement.timestep, start = head - steered_length_;
+  load_states(states_memory_(memory), states_);
+  to_coordinates(steered_, states_, q_last_);
+  fitted_ = states_;
+  const Eigen::Isometry3d X_SB = X_BS_.inverse();
+  const auto position = [&](double s) -> Vector3d { return X_SB * path_.position(start + s); };
+  fit_.fit(position, {}, fitted_);
+  to_coordinates(steered_, fitted_, q_);
+  const double ratio =
+      largest_change(steered_, q_, q_last_, TipIntegral::kLengthScale) / (rate_limit_ * h);
+  if (ratio > 1.0) {
+    q_ = q_last_ + (q_ - q_last_) / ratio;
+    from_coordinates(steered_, q_, fitted_);
+  }
+  store_states(fitted_, states_memory_(next));
+  const auto count = q_.size();
+  command.q = measurement.q;  // passive sections take no command
+  command.q.tail(count) = q_;
+  command.has_plan = false;  // they have shapes that sections of constant curvature do not have
+  command.q_rate.tail(count) = (q_ - q_last_) / h;
+
+  // The tip beside the path. Against a wall no correction moves it.
+  Vector3d off = path_.position(head) - measurement.X_BE.translation();
+  for (const MeasuredContact& contact : measurement.contacts) {
+    const double into = contact.normal.dot(off);
+    if (contact.arc_length > arm_length_ - kTipRadii * body_radius_ && into < 0.0)
+      off -= into * contact.normal;
+  }
+  Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
+  error.head<3>() = off;
+  integral_.update(measurement, error, false, integral_memory_(memory), integral_memory_(next),
+                   command.q);
+}
+
+/// Turns the base until the arc at the tip bends towards the path ahead of it.
+void SteerController::turn(const ArmMeasurement& measurement, double head,
+                           std::span<const double> memory, std::span<double> next,
+                           ArmCommand& command) const noexcept {
+  const double h = measurement.timestep;
+  command.q = measurement.q;
+  command.has_plan = false;
+  const Vector3d ahead = X_BS_.inverse() * path_.position(head + steered_length_);
+  const Vector2d bent = measurement.q.tail(steered_.coordinate_count()).head<2>();
+  const Vector2d wanted = ahead.head<2>();
+  double spin = spin_(memory);
+  if (wanted.norm() > kAimed * ahead.norm() && bent.norm() > 0.0) {
+    const double angle =
+        std::atan2(bent.x() * wanted.y() - bent.y() * wanted.x(), bent.dot(wanted));
+    spin += h * std::clamp(kTurnGain * angle, -rate_limit_, rate_limit_);
+  }
+  spin_(next) = spin;
+  command.base.spin = spin;
+}
+
+/// One step of the feed. Returns whether the arm is jammed for good.
+bool SteerController::advance(const ArmMeasurement& measurement, double head,
+                              std::span<const double> memory, std::span<double> next,
+                              ArmCommand& command) const noexcept {
+  const double h = measurement.timestep, feed = feed_(memory);
+  const bool begun = measurement.time >= start_delay_;
+  const bool is_back = feed <= retreat_to_(memory);
+  const bool retreating = retreating_(memory) && !is_back;
+  retreating_(next) = retreating;
+  const double tip_force = force_on_tip(measurement);
+  const bool pressed = tip_force >= kPressed * force_limit_;  // the feed has all but stopped
+  const JamDetector::State jam =
+      jam_.step(begun && !retreating, 0.0,
+                pressed ? std::numeric_limits<double>::infinity() : measurement.feed_force, h,
+                jam_memory_(memory), jam_memory_(next));
+  bool jammed = jam != JamDetector::State::Free;
+  if (jam == JamDetector::State::Begins && jams_(memory) < retries_) {
+    jams_(next) = jams_(memory) + 1;
+    retreat_to_(next) =
+        std::max(0.0, std::min(measurement.base.feed, feed) - kRetreatRadii * body_radius_);
+    retreating_(next) = true;
+    jam_.release(jam_memory_(next));
+    jammed = false;
+  }
+  const bool is_there = head >= path_.length() - body_radius_;
+  const double slow = std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
+  const double goal = !begun || is_there || jammed ? 0.0 : retreating ? -speed_ : slow * speed_;
+  const double step = acceleration_ * h, last = feed_speed_(memory);
+  const double rate = jammed ? 0.0 : std::clamp(goal, last - step, last + step);
+  feed_speed_(next) = rate;
+  feed_(next) = std::clamp(feed + rate * h, 0.0, robot_.base().feed_limit);
+  command.base.feed = feed_(next);
+  command.feed_rate = rate;
+  return jammed;
+}
+
+double SteerController::force_on_tip(const ArmMeasurement& measurement) const noexcept {
+  double force = 0.0;
+  for (const MeasuredContact& contact : measurement.contacts)
+    if (!contact.is_guide && contact.arc_length > arm_length_ - kTipRadii * body_radius_)
+      force += contact.force;
+  return force;
+}
+
+int SteerController::path(std::span<const double> /*memory*/,
+                          std::span<Vector3d> points) const noexcept {
+  const auto count = points.size();
+  for (std::size_t i = 0; i < count; ++i)
+    points[i] =
+        path_.position(path_.length() * static_cast<double>(i) / static_cast<double>(count - 1));
+  return static_cast<int>(count);
+}
+
+}  // namespace tendril

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/arm/tip_integral.hpp"
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/watch/jam_detector.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/path/shape_fit.hpp"
+
+namespace tendril {
+
+/// Steers the tip of an endoscope or a guidewire along a path, while the base feeds it and its
+/// passive sections follow the wall: whatever shape they take, the sections at the tip are fitted
+/// to the path ahead of where they begin, as measured. A wire without driven sections, whose last
+/// section rests as an arc, is turned at its base until that arc bends towards the path.
+///
+/// The feed slows down with the force on the tip; in a jam the arm is drawn back and fed again.
+/// Source: docs/theory/control.md, "Steering a tip".
+class SteerController final : public ArmController {
+ public:
+  static constexpr Quantity kQuantities[] = {
+      quantity::kIterations,
+      quantity::kTipError,
+      quantity::kProgress,
+      {"tip_force", "N", "sum of the normal forces within three radii of the tip", 1, "max mean"},
+      {.name = "jams", .unit = "", .meaning = "times that the arm has been drawn back from a jam"}};
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Throws ModelError naming the setting.
+  explicit SteerController(const ArmContext& context);
+
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) noexcept override;
+  [[nodiscard]] int path(std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
+  [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
+  [[nodiscard]] bool senses_response() const noexcept override { return false; }
+
+ private:
+  [[nodiscard]] double nearest(const Eigen::Vector3d& tip, double from) const noexcept;
+  void locate(const ArmMeasurement& measurement) noexcept;
+  void bend(const ArmMeasurement& measurement, double head, std::span<const double> memory,
+            std::span<double> next, ArmCommand& command) noexcept;
+  void turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
+            std::span<double> next, ArmCommand& command) const noexcept;
+  bool advance(const ArmMeasurement& measurement, double head, std::span<const double> memory,
+               std::span<double> next, ArmCommand& command) const noexcept;
+  [[nodiscard]] double force_on_tip(const ArmMeasurement& measurement) const noexcept;
+
+  ContinuumRobot robot_;
+  int first_;               // section that is steered
+  ContinuumRobot steered_;  // from there to the tip; of a wire its last section
+  bool turns_;              // steered by the spin of the base
+  double steered_length_, arm_length_, body_radius_, start_delay_;
+  double speed_, acceleration_, rate_limit_, force_limit_;
+  int retries_;
+  JamDetector jam_;
+  Path path_;
+  ShapeFit fit_;
+  TipIntegral integral_;
+
+  Slot<double> feed_ = memory_.number(), feed_speed_ = memory_.number();
+  Slot<double> spin_ = memory_.number();
+  Slot<double> head_ = memory_.number();  // arc length of the path where the tip is [m]
+  Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
+  Slot<double> retreat_to_ = memory_.number();
+  Slot<int> jams_ = memory_.counter();
+  Block jam_memory_ = memory_.part(jam_.layout());
+  Block states_memory_;
+  Block integral_memory_;
+
+  Eigen::Isometry3d X_BS_ =
+      Eigen::Isometry3d::Identity();           // scratch: where the steered part begins
+  std::vector<SectionState> states_, fitted_;  // scratch
+  Eigen::VectorXd q_, q_last_;                 // scratch, of the steered part
+};
+
+}  // namespace tendril

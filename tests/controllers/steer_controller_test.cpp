@@ -1,0 +1,160 @@
+#include "controllers/arm/steer_controller.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "controllers/arm/reach_controller.hpp"
+#include "tendril/model_error.hpp"
+#include "tests/controllers/kinematic_arm.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+using namespace tendril;
+using namespace tendril::test;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+namespace {
+
+constexpr double kTimestep = 0.002;
+constexpr double kShaft = 0.3, kTip = 0.1, kStraight = 0.5, kRadius = 0.15;  // [m]
+
+/// A passive shaft and a tip.
+ContinuumRobot scope(bool spin = false) {
+  return ContinuumRobot(
+      {{.length = kShaft, .bend_angle_limit = 6.0}, {.length = kTip, .bend_angle_limit = 2.5}},
+      {.feed_limit = 0.6, .spin = spin});
+}
+
+/// @param tip  what its second section is
+template <class Controller>
+Controller make(const ContinuumRobot& robot, const BodySpring& tip, Texts texts) {
+  const Settings settings(Controller::settings(), std::move(texts));
+  const BodySpring shaft{.stiffness = 0.1, .driven = false};
+  const std::vector<BodySpring> springs{shaft, shaft, tip, tip};
+  return Controller({.robot = robot,
+                     .settings = settings,
+                     .timestep = kTimestep,
+                     .feed_force_limit = 10.0,
+                     .body_radius = 0.005,
+                     .springs = springs});
+}
+
+const BodySpring kDriven{.stiffness = 0.1};
+
+/// Straight, then an arc.
+Texts bent_path(Texts more = {}) {
+  more.emplace_back(
+      "arcs", "0 " + std::to_string(kStraight) + " " + std::to_string(1.0 / kRadius) + " 0.3");
+  more.emplace_back("start_delay", "0.1");
+  more.emplace_back("integral_gain", "0");
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("steer: the tip lies on the path ahead of a shaft that takes no commands",
+          "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(robot, kDriven, bent_path({{"speed", "0.05"}}));
+  KinematicArm arm(robot, kTimestep);
+  // The shaft lies at the wall and is a little bent: the tip is steered from where it begins.
+  VectorXd q = VectorXd::Zero(4);
+  q[1] = GENERATE(0.0, 0.05);
+  arm.move_to(q, {});
+  ControllerRun run(controller, robot);
+  while (run.command.base.feed < kStraight - kShaft && arm.measurement.time < 20.0) {
+    run.step(arm);
+    REQUIRE(run.command.q.head<2>() == q.head<2>());  // the shaft stays as it is
+    REQUIRE(run.command.base.feed <= 0.05 * arm.measurement.time);
+    if (arm.measurement.time > 1.0) REQUIRE(run.report.tip_error < 1.5e-3);
+  }
+  CHECK(run.report.progress > 0.6);
+  // On the arc, whose radius the tip has.
+  if (q[1] == 0.0) CHECK(run.command.q[2] == Approx(kTip / kRadius).epsilon(0.02));
+}
+
+TEST_CASE("steer: a wire turns at its base until its bent tip points along the path",
+          "[controllers]") {
+  const ContinuumRobot robot = scope(true);
+  const BodySpring bent{.stiffness = 0.1, .rest = 0.5, .driven = false};
+  auto controller = make<SteerController>(robot, bent,
+                                          {{"waypoints", "0 0 0  0 0 0.45  0.3 0.3 0.6"},
+                                           {"corner_radius", "0.1"},
+                                           {"start_delay", "1000"}});
+  KinematicArm arm(robot, kTimestep);
+  VectorXd q = VectorXd::Zero(4);
+  q[2] = -0.5;  // away from the path
+  arm.move_to(q, {});
+  ControllerRun run(controller, robot);
+  for (int i = 0; i < 2500; ++i) run.step(arm);
+  const Vector3d towards = arm.measurement.X_BE.linear().col(2);
+  CHECK(std::atan2(towards.y(), towards.x()) == Approx(std::numbers::pi / 4).margin(0.02));
+  CHECK(run.command.q == q);
+  CHECK(run.command.base.feed == 0.0);
+}
+
+TEST_CASE("steer: a jam draws the arm back, and stops it in the end", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(robot, kDriven,
+                                          bent_path({{"jam_retries", "2"}, {"jam_time", "0.01"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  while (run.command.base.feed < 0.1) run.step(arm);
+  int retreats = 0;
+  double last = run.command.base.feed;
+  bool back = false;
+  while (run.report.status == ControllerStatus::Working && arm.measurement.time < 60.0) {
+    arm.measurement.feed_force = run.command.base.feed >= 0.1 ? 10.0 : 0.0;  // a wall
+    run.step(arm);
+    const bool moves_back = run.command.base.feed < last;
+    if (moves_back && !back) ++retreats;
+    back = moves_back;
+    last = run.command.base.feed;
+  }
+  CHECK(run.report.status == ControllerStatus::Jammed);
+  CHECK(retreats == 2);
+  CHECK(run.command.feed_rate == 0.0);
+}
+
+TEST_CASE("steer: force on the tip slows the feed", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(
+      robot, kDriven, bent_path({{"tip_force_limit", "2"}, {"jam_time", "100"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  for (const auto& [force, speed] : {std::pair{0.0, 0.03}, {1.0, 0.015}, {2.0, 0.0}, {9.0, 0.0}}) {
+    arm.measurement.contacts.assign(
+        1, {.normal = Vector3d::UnitX(), .force = force, .arc_length = kShaft + kTip - 0.002});
+    for (int i = 0; i < 400; ++i) run.step(arm);
+    CHECK(run.command.feed_rate == Approx(speed).margin(1e-9));
+  }
+}
+
+TEST_CASE("steer: what cannot be steered is refused with the reason", "[controllers]") {
+  const BodySpring straight{.stiffness = 0.1, .driven = false};
+  const BodySpring bent{.stiffness = 0.1, .rest = 0.5, .driven = false};
+  const auto message = Catch::StartsWith("robot: the last section is passive: ");
+  CHECK_THROWS_WITH(make<SteerController>(scope(true), straight, bent_path()), message);
+  CHECK_THROWS_WITH(make<SteerController>(scope(false), bent, bent_path()), message);
+  CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven, {{"arcs", "0 0.3"}}),
+                    "waypoints: path length = 0.3 m: must exceed the arm's length of 0.4 m");
+  CHECK_THROWS_WITH(make<ReachController>(scope(), kDriven, {}),
+                    Catch::StartsWith("robot: section 1 is passive (bend_servo = false): "));
+}
+
+TEST_CASE("steer: allocates nothing in a step", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(robot, kDriven, bent_path());
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  for (int i = 0; i < 100; ++i) run.step(arm);
+  std::vector<Vector3d> points(20);
+  AllocationCounter counter;
+  controller.update(arm.measurement, run.memory, run.next, run.command, run.report);
+  CHECK(controller.path(run.next, points) == 20);
+  CHECK(counter.count() == 0);
+}
