@@ -21,13 +21,14 @@ using Eigen::Vector3d;
 
 constexpr OwnQuantities<SteerController::kQuantities> own;
 
-constexpr int kFitSteps = 3;           // Gauss-Newton steps of the warm-started fit
-constexpr int kProjections = 3;        // of the tip on the path, from where it was
-constexpr double kTipRadii = 3.0;      // of the body: contacts at the tip
-constexpr double kRetreatRadii = 6.0;  // by which a jammed arm is drawn back
-constexpr double kPressed = 0.9;       // of the force limit: a jam
-constexpr double kTurnGain = 4.0;      // [1/s]
-constexpr double kAimed = 0.02;        // sine of the angle to the path that needs no turn
+constexpr int kFitSteps = 3;         // Gauss-Newton steps of the warm-started fit
+constexpr int kProjections = 3;      // of the tip on the path, from where it was
+constexpr double kTipRadii = 3.0;    // of the body: contacts at the tip
+constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed arm is drawn back
+constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
+constexpr double kPressed = 0.9;     // of the force limit: a jam
+constexpr double kTurnGain = 4.0;    // [1/s]
+constexpr double kAimed = 0.02;      // sine of the angle to the path that needs no turn
 
 /// The sections from `first` on, on a base of their own.
 ContinuumRobot part_of(const ContinuumRobot& robot, int first) {
@@ -73,8 +74,10 @@ std::span<const SettingInfo> SteerController::settings() {
                       "force on the tip that would stop the feed, which slows down in proportion; "
                       "0.9 of it is a jam"),
       setting::start_delay("0.5"),
-      setting::integer("jam_retries", "5", 0, 100,
-                       "times that the arm is drawn back from a jam and fed again"),
+      setting::integer(
+          "jam_retries", "8", 0, 100,
+          "times that the arm is drawn back from a jam by half the length of its tip, and "
+          "fed again; a wire meanwhile turns to either side"),
   };
   static const std::vector<SettingInfo> kAll =
       joined({path_settings(), kSettings, JamDetector::kForceSettings, tip_integral_settings()});
@@ -204,7 +207,10 @@ void SteerController::turn(const ArmMeasurement& measurement, double head,
   command.has_plan = false;
   const Vector3d ahead = X_BS_.inverse() * path_.position(head + steered_length_);
   const Vector2d bent = measurement.q.tail(steered_.coordinate_count()).head<2>();
-  const Vector2d wanted = ahead.head<2>();
+  // After a jam other directions are tried, farther and farther to either side.
+  const int tries = head < jam_at_(memory) + steered_length_ ? int(jams_(memory)) : 0;
+  const double aside = kSearchTurn * ((tries + 1) / 2) * (tries % 2 == 1 ? 1.0 : -1.0);
+  const Vector2d wanted = Eigen::Rotation2Dd(aside) * Vector2d(ahead.head<2>());
   double spin = spin_(memory);
   if (wanted.norm() > kAimed * ahead.norm() && bent.norm() > 0.0) {
     const double angle =
@@ -233,8 +239,9 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head,
   bool jammed = jam != JamDetector::State::Free;
   if (jam == JamDetector::State::Begins && jams_(memory) < retries_) {
     jams_(next) = jams_(memory) + 1;
+    jam_at_(next) = head;
     retreat_to_(next) =
-        std::max(0.0, std::min(measurement.base.feed, feed) - kRetreatRadii * body_radius_);
+        std::max(0.0, std::min(measurement.base.feed, feed) - kRetreat * steered_length_);
     retreating_(next) = true;
     jam_.release(jam_memory_(next));
     jammed = false;

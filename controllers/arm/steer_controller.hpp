@@ -66,7 +66,7 @@ class SteerController final : public ArmController {
   Slot<double> spin_ = memory_.number();
   Slot<double> head_ = memory_.number();  // arc length of the path where the tip is [m]
   Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
-  Slot<double> retreat_to_ = memory_.number();
+  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();  // feed; head [m]
   Slot<int> jams_ = memory_.counter();
   Block jam_memory_ = memory_.part(jam_.layout());
   Block states_memory_;
