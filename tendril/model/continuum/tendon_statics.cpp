@@ -182,7 +182,25 @@ std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
                      exceeds_turn ? ": is the unit rad, not degrees?" : "");
 }
 
+namespace {
+
+/// Refuses passive sections with a controller of this project that commands every section. A
+/// controller that an experiment names instead says so itself.
+void refuse_passive(const Fields& top, const ContinuumDescription& robot) {
+  const std::string& plugin = robot.controller.plugin;
+  if (!plugin.starts_with("tendril.") || plugin == "tendril.steer") return;
+  for (std::size_t i = 0; i < robot.sections.size(); ++i)
+    if (is_passive(robot, i))
+      top.tables("section")[i].refuse(
+          "bend_servo", fmt::format("the section is passive and cannot be bent by {}: must be "
+                                    "true, or the controller tendril.steer or one of your own",
+                                    plugin));
+}
+
+}  // namespace
+
 void require_drives(const Fields& top, const ContinuumDescription& robot) {
+  refuse_passive(top, robot);
   const std::optional<int> section = section_without_drive(robot);
   if (!section) return;
   const auto i = static_cast<std::size_t>(*section);
