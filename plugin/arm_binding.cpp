@@ -5,6 +5,7 @@
 
 #include "controllers/arm/tendon_friction.hpp"
 #include "plugin/fundamental_mode.hpp"
+#include "tendril/model/continuum/links.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
@@ -50,6 +51,15 @@ std::vector<double> lengths_per_joint(const mjModel* m, int base_body, int tendo
   return lengths;
 }
 
+/// Time constant of the mean of what twist does to the tip [s].
+constexpr double kSwingTime = 0.1;
+
+bool has_twist(const ContinuumDescription& description) {
+  return std::any_of(
+      description.physics.begin(), description.physics.end(),
+      [](const SectionPhysics& section) { return section.torsional_stiffness > 0.0; });
+}
+
 bool has_friction(const ContinuumDescription& description) {
   return std::any_of(description.tendons.begin(), description.tendons.end(),
                      [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
@@ -71,6 +81,7 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
     tension = layout.numbers(tendons.size());
     friction = layout.numbers(tendons.size() * description.sections.size());
   }
+  if (has_twist(description)) swing_mean = layout.vector(6);
   if (!controller.senses_contacts()) return;
   std::size_t links = 0;
   for (const SectionPhysics& section : description.physics)
@@ -93,6 +104,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   std::vector<Servo> servos;
   bind_sections(context, description, coordinates, servos);
   SectionTurns turns = bind_turns(context, servos);
+  std::vector<SectionTwist> twists = bind_twists(context, description);
   require_no_more_joints(context, joints_);
   ArmBaseJoint feed, spin;
   const auto bind_base = [&](const char* name, JointAddress& joint, ArmBaseJoint& base) {
@@ -108,7 +120,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
        .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
        .guide_length = description.guide.length,
        .commands = controller_->commands()},
-      bind_tendons(context, description), std::move(turns));
+      bind_tendons(context, description), std::move(turns), std::move(twists));
   tendon_commands_.resize(tendons_.size());
   bind_friction(context, description);
   command_.tension = Eigen::VectorXd::Zero(measurement_.tendon_tension.size());
@@ -233,6 +245,23 @@ SectionTurns ArmBinding::bind_turns(const InstanceContext& context, std::vector<
     sections.push_back(section);
   }
   return SectionTurns(std::move(sections));
+}
+
+std::vector<SectionTwist> ArmBinding::bind_twists(const InstanceContext& context,
+                                                  const ContinuumDescription& description) {
+  std::vector<SectionTwist> twists(static_cast<std::size_t>(robot_->section_count()));
+  for (int i = 0; i < robot_->section_count(); ++i)
+    twists[static_cast<std::size_t>(i)].bend = robot_->coordinate_index(i);
+  for (const Link& link : chain_links(description)) {
+    if (!link.has_twist()) continue;
+    const JointAddress joint = joint_address(context, names::twist(link.section, link.index));
+    twists_.push_back(joint);
+    twists[static_cast<std::size_t>(link.section - 1)].hinges.push_back(
+        {.mass = weighing_mass(context.model, joint.body),
+         .stiffness = context.model->jnt_stiffness[joint.joint]});
+  }
+  if (twists_.empty()) twists.clear();
+  return twists;
 }
 
 std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
@@ -363,6 +392,7 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   if (feed_.joint >= 0) feed_.read(d, state_.feed);
   if (spin_.joint >= 0) spin_.read(d, state_.spin);
   for (std::size_t j = 0; j < turns_.size(); ++j) turns_[j].read(d, state_.turns[j]);
+  for (std::size_t j = 0; j < twists_.size(); ++j) twists_[j].read(d, state_.twists[j]);
 
   ArmMeasurement& out = measurement_;
   out.time = d->time;
@@ -371,6 +401,7 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
     state_.tendons[t] = {d->ten_length[tendons_[t]] - m->tendon_length0[tendons_[t]],
                          d->ten_velocity[tendons_[t]]};
   mechanics_.measure(state_, memory_.feed_setpoint(own), out);
+  if (!twists_.empty()) out.twist_swing -= memory_.swing_mean(own);
   const std::span<const double> commands = memory_.tendons(own);
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];
@@ -402,6 +433,9 @@ bool ArmBinding::command_is_finite() const noexcept {
 void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
   mechanics_.setpoints(state_, measurement_, command_, memory_.turns(next_own), setpoints);
   memory_.command(next_own) = mechanics_.joint_command();
+  if (!twists_.empty())
+    memory_.swing_mean(next_own) +=
+        std::min(1.0, measurement_.timestep / kSwingTime) * measurement_.twist_swing;
   mechanics_.servo_moments(state_, setpoints, memory_.moments(next_own));
   const std::span<const double> tendons = setpoints.last(tendons_.size());
   std::copy(tendons.begin(), tendons.end(), memory_.tendons(next_own).begin());

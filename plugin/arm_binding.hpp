@@ -51,8 +51,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
   /// of the servos in the last step, the last commands of the tendons and of the sections' turns,
   /// with friction of tendons
-  /// their tensions and friction in the last step [N], and, if the controller senses contacts, the
-  /// normal force on every link in the last step [N].
+  /// their tensions and friction in the last step [N], with twist the mean of what is left of its
+  /// displacement of the tip, and, if the controller senses contacts, the normal force on every
+  /// link in the last step [N].
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
@@ -60,6 +61,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     Block moments;
     Block tendons, turns;
     Block tension, friction;
+    MatrixSlot<Eigen::VectorXd> swing_mean;
     Block link_force;
     Memory(const ContinuumDescription& description, const ArmController& controller);
   };
@@ -74,6 +76,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
   [[nodiscard]] SectionTurns bind_turns(const InstanceContext& context, std::vector<Servo>& servos);
+  [[nodiscard]] std::vector<SectionTwist> bind_twists(const InstanceContext& context,
+                                                      const ContinuumDescription& description);
   [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
                                                     const ContinuumDescription& description);
   [[nodiscard]] ArmTendon bind_tendon(const InstanceContext& context, const Tendon& tendon);
@@ -95,9 +99,10 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
-  std::vector<JointAddress> turns_;  // of the sections that turn
-  std::vector<int> tendons_;         // of the model
-  std::vector<int> activations_;     // address of each tendon's, -1: none
+  std::vector<JointAddress> turns_;   // of the sections that turn
+  std::vector<JointAddress> twists_;  // of links that are not rigid in torsion
+  std::vector<int> tendons_;          // of the model
+  std::vector<int> activations_;      // address of each tendon's, -1: none
   /// Coefficients of the friction that grows with tension and bend.
   std::vector<double> friction_coefficients_;  // of each tendon; empty: none has such friction
   std::vector<int>

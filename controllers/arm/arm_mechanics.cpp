@@ -10,7 +10,7 @@ using Eigen::Vector3d;
 ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                            const ArmBaseJoint& spin, std::vector<Servo> servos,
                            const Options& options, std::vector<ArmTendon> tendons,
-                           SectionTurns turns)
+                           SectionTurns turns, std::vector<SectionTwist> twists)
     : coordinates_(std::move(coordinates)),
       feed_(feed),
       spin_(spin),
@@ -19,6 +19,7 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
       load_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(coordinates_.size()))),
       motion_(static_cast<Eigen::Index>(coordinates_.size())),
       turns_(std::move(turns)),
+      twists_(std::move(twists)),
       own_(RobotSizes{static_cast<int>(coordinates_.size()), static_cast<int>(tendons.size())}),
       turn_rates_(turns_.count()) {
   std::size_t joints = 0;
@@ -61,6 +62,9 @@ ArmMechanics::State ArmMechanics::make_state() const {
   state.joints.resize(joint_load_.size());
   state.tendons.resize(tendons_.tendons().size());
   state.turns.resize(turns_.count());
+  std::size_t twists = 0;
+  for (const SectionTwist& twist : twists_) twists += twist.hinges.size();
+  state.twists.resize(twists);
   state.R_WB.setIdentity();
   state.R_WE.setIdentity();
   return state;
@@ -74,6 +78,7 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   for (std::size_t k = 0; k < coordinates_.size(); ++k)
     deflection += measure_coordinate(k, state, out);
   out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
+  measure_twists(state, out);
   if (!turns_.empty()) {
     turns_.untwist(state.turns, out.q, out.q_rate);
     turns_.untwist_moments(state.turns, out.gravity_moment);
@@ -128,10 +133,47 @@ Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
   // Deflection of joint i in excess of its fraction: fraction_i (g_i - mean g) / stiffness. It is
   // zero with a servo on every joint.
   const bool shares_actuator = coordinate.servo >= 0 || coordinate.has_tendons;
-  if (!shares_actuator || !(stiffness_[k] > 0.0)) return Vector3d::Zero();
+  if (!shares_actuator || !(stiffness_[k] > 0.0)) {
+    out.uneven_deflection.col(row).setZero();
+    return Vector3d::Zero();
+  }
   out.uneven_deflection.col(row).noalias() =
       R_WB.transpose() * ((own_loaded_move - load * own_move) / stiffness_[k]);
   return (loaded_move - load * move) / stiffness_[k];
+}
+
+/// Adds what gravity's torque about the axis of every link does to the deflections, and measures by
+/// how much the twist differs from that.
+void ArmMechanics::measure_twists(const State& state, ArmMeasurement& out) const noexcept {
+  if (twists_.empty()) return;
+  const auto to_base = state.R_WB.transpose();
+  struct Displacement {  // sum of axis x (p - anchor) angle
+    Vector3d turn = Vector3d::Zero(), offset = Vector3d::Zero();
+    void add(const JointState& hinge, double angle) noexcept {
+      turn += angle * hinge.axis;
+      offset += angle * hinge.axis.cross(hinge.anchor);
+    }
+    [[nodiscard]] Vector3d at(const Vector3d& p) const noexcept { return turn.cross(p) - offset; }
+  };
+  Displacement by_gravity, swing;
+  Vector3d start = Vector3d::Zero();  // displacement of the section's start
+  std::size_t i = 0;
+  for (const SectionTwist& twist : twists_) {
+    for (const SectionTwist::Hinge& hinge : twist.hinges) {
+      const JointState& at = state.twists[i++];
+      const double angle = gravity_load(at, hinge.mass, options_.gravity, false) / hinge.stiffness;
+      by_gravity.add(at, angle);
+      swing.add(at, at.position - angle);
+    }
+    const auto k = static_cast<std::size_t>(twist.bend);
+    const std::size_t last = first_joint_[k] + coordinates_[k].joints.size() - 1;
+    const Vector3d end = by_gravity.at(state.joints[last].anchor);
+    out.uneven_deflection.col(twist.bend) += to_base * (end - start);
+    start = end;
+  }
+  out.gravity_deflection += to_base * by_gravity.at(state.p_WE);
+  out.twist_swing.head<3>() = to_base * swing.at(state.p_WE);
+  out.twist_swing.tail<3>() = to_base * swing.turn;
 }
 
 /// Measures feed and spin, and the force of the feed servo.

@@ -38,6 +38,17 @@ struct ArmCoordinate {
   double damping = 0.0;      ///< of its joints in series [N m s/rad]; only with tendons
 };
 
+/// The hinges about its axis of a section that is not rigid in torsion; no controller commands
+/// them.
+struct SectionTwist {
+  struct Hinge {
+    double mass = 0.0;       ///< of all bodies that it moves [kg]
+    double stiffness = 0.0;  ///< [N m/rad]
+  };
+  Eigen::Index bend = 0;      ///< coordinate u of the section
+  std::vector<Hinge> hinges;  ///< from the base on
+};
+
 /// Feed or spin of the base.
 struct ArmBaseJoint {
   int servo = -1;     ///< -1: the base has no such joint
@@ -76,9 +87,11 @@ class ArmMechanics {
   /// @param servos       all servos of the arm; coordinates, joints and base refer to them by index
   /// @param tendons      of the arm
   /// @param turns        of its sections; such an arm has no tendons
+  /// @param twists       of all its sections, from the base on; none: they are rigid in torsion
   ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                const ArmBaseJoint& spin, std::vector<Servo> servos, const Options& options,
-               std::vector<ArmTendon> tendons = {}, SectionTurns turns = {});
+               std::vector<ArmTendon> tendons = {}, SectionTurns turns = {},
+               std::vector<SectionTwist> twists = {});
 
   [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
   [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
@@ -97,15 +110,17 @@ class ArmMechanics {
   struct State {
     std::vector<JointState> joints;
     JointState feed, spin;
-    std::vector<JointState> turns;  ///< of the sections that turn
+    std::vector<JointState> turns;   ///< of the sections that turn
+    std::vector<JointState> twists;  ///< the hinges of all sections' twists
     std::vector<TendonDrive::Length> tendons;
     Eigen::Vector3d p_WB = Eigen::Vector3d::Zero(), p_WE = Eigen::Vector3d::Zero();
     Eigen::Matrix<double, 3, 3, Eigen::RowMajor> R_WB, R_WE;
   };
   [[nodiscard]] State make_state() const;
 
-  /// Fills in q, q_rate, gravity_moment, base, X_BE, tip_jacobian, gravity_deflection, and the
-  /// force of the feed servo at its last setpoint `feed_setpoint` [m]. Allocates nothing.
+  /// Fills in q, q_rate, gravity_moment, base, X_BE, tip_jacobian, gravity_deflection,
+  /// uneven_deflection, twist_swing, and the force of the feed servo at its last setpoint
+  /// `feed_setpoint` [m]. Allocates nothing.
   void measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept;
 
   /// Fills in tendon_length, tendon_tension and, with the moments of servos and motors in the last
@@ -137,6 +152,7 @@ class ArmMechanics {
  private:
   Eigen::Vector3d measure_coordinate(std::size_t k, const State& state,
                                      ArmMeasurement& out) noexcept;
+  void measure_twists(const State& state, ArmMeasurement& out) const noexcept;
   void measure_base(const State& state, double feed_setpoint, ArmMeasurement& out) const noexcept;
 
   void command_tendons(const State& state, const ArmCommand& command,
@@ -167,6 +183,7 @@ class ArmMechanics {
   TendonDrive tendons_;
   TendonDrive::Motion motion_;  // for the tendons
   SectionTurns turns_;
+  std::vector<SectionTwist> twists_;
   ArmCommand own_{0};               // of the joints
   std::vector<double> turn_rates_;  // commanded
 };

@@ -198,6 +198,7 @@ ReachController::ReachController(const ArmContext& context)
   static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
   context.scene.measure_target("target");
   if (avoiding_) {
+    if (context.settings.flag("deflection_compensation")) body_.emplace(context.robot);
     avoiding_memory_ = memory_.part(avoiding_->layout());
   } else {
     solution_memory_ = add_states(memory_, robot());
@@ -379,7 +380,12 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   // While the arm moves to a distant target its lag is not integrated.
   integral_.update(measurement, error, plan.moving, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
-  integral_.compensate_gravity_deflection(measurement, command.q);
+  // Among obstacles the whole body has to be where it is planned: twist moves it by more than the
+  // margin.
+  if (body_ && !measurement.twist_swing.isZero(0.0))
+    body_->compensate(measurement, command.q);
+  else
+    integral_.compensate_gravity_deflection(measurement, command.q);
 
   report.status = plan.reached ? ControllerStatus::Working : ControllerStatus::NotReached;
   report.iterations = plan.iterations;

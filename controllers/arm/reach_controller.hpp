@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/reactive_planner.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
@@ -72,6 +73,7 @@ class ReachController final : public ArmController {
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
   TipIntegral integral_;
+  std::optional<BodyDeflection> body_;  // with avoidance
 
   // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the
   // target for which the search failed.

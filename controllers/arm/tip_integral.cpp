@@ -60,13 +60,18 @@ void TipIntegral::update(const ArmMeasurement& measurement,
                          std::span<const double> memory, std::span<double> next_memory,
                          Eigen::VectorXd& q) noexcept {
   // The error known now is that of the time `delay` ago: reference and measurement of the same
-  // instant.
+  // instant. Without the swing of the twist, which the integral would excite.
   Eigen::Matrix<double, 6, 1> e = error;
+  Eigen::Matrix<double, 6, 1> swing = measurement.twist_swing;
+  const Eigen::Vector3d z = measurement.X_BE.linear().col(2);
+  swing.tail<3>() -= z.dot(swing.tail<3>()) * z;
+  e += swing;
   if (delay_steps_ > 0) {
     const int oldest = oldest_(memory);
     ring_(next_memory).col(oldest).swap(e);
     oldest_(next_memory) = (oldest + 1) % delay_steps_;
   }
+  e += swing;  // once more: the loop damps it
   e.tail<3>() *= kDirectionArm;
   const double distance = e.head<3>().norm();
   if (distance > options_.error_limit) e.head<3>() *= options_.error_limit / distance;

@@ -62,6 +62,7 @@ struct ArmMeasurement {
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_jacobian;
   Eigen::Vector3d gravity_deflection = Eigen::Vector3d::Zero();
   Eigen::Matrix<double, 3, Eigen::Dynamic> uneven_deflection;
+  Eigen::VectorXd twist_swing;
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
   double fundamental_mode_damping = std::numeric_limits<double>::infinity();
 
@@ -115,12 +116,16 @@ struct ArmMeasurement {
               "derivative of tip position and tip rotation vector with respect to q, feed and "
               "spin, of the measured shape"),
         field("gravity_deflection", &M::gravity_deflection, "m",
-              "of the tip, which the servos of whole sections cannot compensate, because gravity "
-              "bends a section unevenly; predicted from the measured shape, 0 where every link "
-              "has a servo"),
+              "of the tip, which servos cannot compensate: gravity twists sections that are not "
+              "rigid in torsion, and bends those with servos of whole sections unevenly; predicted "
+              "from the measured shape"),
         field("uneven_deflection", &M::uneven_deflection, {3, n}, "m",
-              "column k: the part of the same kind that coordinate k has in the displacement of "
-              "the end of its section; what is after it is displaced alike"),
+              "the same for the ends of the sections: column k is the part of coordinate k in the "
+              "displacement of the end of its section against that of the section before; twist is "
+              "in the columns of u"),
+        field("twist_swing", &M::twist_swing, {6}, "m, rad",
+              "displacement and rotation of the tip by the twist that swings: without what gravity "
+              "does, and without the mean over the last 0.1 s"),
         field("tip_response", &M::tip_response, {6, n + 1}, "",
               "derivative of the tip pose in equilibrium with respect to the commanded q and the "
               "feed, contacts kept (docs/theory/obstacles.md, \"Commands of an arm in contact\"); "

@@ -189,6 +189,19 @@ TEST_CASE("tip integral: frozen, or without gain, it keeps its correction", "[co
   CHECK(without_gain.step(measurement, error).isZero());
 }
 
+TEST_CASE("tip integral: a tip that swings by twist is moved along, against the swing",
+          "[controllers]") {
+  Random random(GENERATE(range(0u, 5u)));
+  const ContinuumRobot robot = plain_robot();
+  ArmMeasurement measurement = bent_measurement(robot, random);
+  const Vector3d swing = 0.002 * random.unit_vector(), rest = 0.003 * random.unit_vector();
+  // An error that is there without the swing, and the same but for the sign of the swing's part.
+  const VectorXd expected = Integral(robot, {}).step(measurement, position_error(rest + swing));
+  measurement.twist_swing.head<3>() = swing;
+  const VectorXd q = Integral(robot, {}).step(measurement, position_error(rest - swing));
+  CHECK((q - expected).norm() < kSolveTolerance);
+}
+
 TEST_CASE("tip integral: the sag's prediction moves the tip back", "[controllers]") {
   const auto seed = GENERATE(range(0u, 10u));
   Random random(seed);

@@ -1,5 +1,6 @@
-// Measurements of contacts and of the fundamental mode that an arm's controller gets, against the
-// physics. The tip response: the tip at rest, for a command a little more, moves by it.
+// Measurements of contacts, of deflections and of the fundamental mode that an arm's controller
+// gets, against the physics. The tip response: the tip at rest, for a command a little more, moves
+// by it.
 
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
@@ -20,7 +21,7 @@ struct Probe {
   double bend = 0.0, feed = 0.0;
   Eigen::Matrix<double, 6, Eigen::Dynamic> response;
   std::vector<MeasuredContact> contacts;
-  Eigen::Vector3d tip;
+  Eigen::Vector3d tip, deflection, end_deflection;
   double fundamental_mode_damping;
 };
 Probe probe;
@@ -43,6 +44,8 @@ class ProbeController : public ArmController {
     probe.response = measurement.tip_response;
     probe.contacts = measurement.contacts;
     probe.tip = measurement.X_BE.translation();
+    probe.deflection = measurement.gravity_deflection;
+    probe.end_deflection = measurement.uneven_deflection.rowwise().sum();
     probe.fundamental_mode_damping = measurement.fundamental_mode_damping;
   }
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
@@ -181,6 +184,32 @@ TEST_CASE("plugin: the contacts of a link bear the force of the step before", "[
   }
   CHECK(last > 0.1);
   CHECK(largest < 1e3);
+}
+
+TEST_CASE("plugin: gravity's twist of a bent arm is what the engine comes to rest with",
+          "[plugin]") {
+  register_probe();
+  const std::string compliance = GENERATE("", "compliance = \"link\"\n");
+  CAPTURE(compliance);
+  constexpr const char* kScene = R"(<mujoco model="across">
+  <option timestep="0.002" integrator="discrete" iterations="100" gravity="0 9.81 0"/>
+  <asset><model name="arm" file="arm.toml"/></asset>
+  <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody>
+</mujoco>)";
+  const auto held = [&](const std::string& torsion) {  // bent by 90 degrees across gravity
+    const std::string toml = compliance + section(torsion) + section(torsion) + kProbe;
+    (void)settled(load_scene_text(kScene, {{"arm.toml", toml}}), 0.785, 0.0);
+    return probe;
+  };
+  const Probe rigid = held(""), twisted = held("torsional_stiffness = 0.1\n");
+  const Eigen::Vector3d moved = twisted.tip - rigid.tip;
+  const Eigen::Vector3d predicted = twisted.deflection - rigid.deflection;
+  CAPTURE(moved.transpose(), predicted.transpose());
+  CHECK(moved.norm() > 0.001);
+  CHECK((moved - predicted).norm() < 0.03 * moved.norm());
+  // The last section's end, in its last joint, is half a link before the tip.
+  const Eigen::Vector3d of_end = twisted.end_deflection - rigid.end_deflection;
+  CHECK((of_end - predicted).norm() < 0.1 * predicted.norm());
 }
 
 TEST_CASE("plugin: the damping of the slowest swing is that of the engine's equations",

@@ -110,8 +110,14 @@ TEST_CASE("plugin: the tip of an arm that twists comes to its target", "[plugin]
       load_scene_text(one_arm_scene(R"(<body name="target" mocap="true" pos="0.08 0.06 0.02"/>)"),
                       {{"arm.toml", with_compliance(reach_arm("", more), link)}});
   const DataPtr data = make_data(model);
-  step(model, data, 3000);
-  CHECK(sensor(model, data, "A_tip_error")[0] < 1e-4);
+  // The tip arrives within 2 s, and does not swing then.
+  step(model, data, 1000);
+  double largest = 0.0;
+  for (int k = 0; k < 1000; ++k) {
+    step(model, data, 1);
+    largest = std::max(largest, sensor(model, data, "A_tip_error")[0]);
+  }
+  CHECK(largest < 1e-4);
   double twist = 0.0, u = 0.0;
   for (int j = 1; j <= 4; ++j) {
     const auto position = [&](const char* name) {
