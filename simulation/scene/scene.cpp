@@ -14,6 +14,7 @@
 #include "simulation/engine/model_settings.hpp"
 #include "simulation/scene/default_environment.hpp"
 #include "simulation/scene/default_visuals.hpp"
+#include "simulation/scene/left_out_obstacles.hpp"
 #include "simulation/scene/model_files.hpp"
 #include "simulation/scene/scene_checks.hpp"
 #include "simulation/scene/scene_faults.hpp"
@@ -210,6 +211,8 @@ class SceneLoader {
       notice("contacts-off", *contacts);
     for (const std::string& line : implausible_angles(*scene_.spec))
       notice("implausible-angle", line);
+    for (const std::string& line : left_out_obstacles(*scene_.model, scene_.robots))
+      notice("obstacle-left-out", line);
     scene_.unlike_keyframes = unlike_keyframes(keyframes_, *scene_.model);
     for (const auto& [name, line] : scene_.unlike_keyframes) notice("keyframe-size", line);
   }

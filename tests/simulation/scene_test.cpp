@@ -189,6 +189,39 @@ TEST_CASE("scene: settings that fit nothing are refused", "[scene]") {
   }
 }
 
+TEST_CASE("scene: two robots of one prefix are refused in one line", "[scene]") {
+  const Files files;
+  const auto scene = files.folder.write("two.xml", R"(<mujoco><compiler conflict="merge"/>
+    <asset><model name="arm" file="parts/arm.toml"/></asset>
+    <worldbody><attach model="arm" body="base" prefix="A_"/><attach model="arm" body="base" prefix="A_"/>
+    </worldbody></mujoco>)");
+  CHECK_THROWS_WITH(load_scene(scene),
+                    Catch::Contains("element base already exists with prefix A_"));
+}
+
+TEST_CASE("scene: a geom that the straight arm nowhere leaves is no obstacle, which a notice says",
+          "[scene]") {
+  const TemporaryFolder folder;
+  folder.write("arm.toml", std::string(kArm) + R"([controller]
+plugin = "tendril.reach"
+avoidance = true
+)");
+  const auto file = folder.write("scene.xml", R"(<mujoco><compiler conflict="merge"/>
+    <asset><model name="arm" file="arm.toml"/></asset><worldbody>
+    <geom name="floor" type="plane" size="1 1 1"/>
+    <geom name="housing" type="box" size="0.1 0.1 0.2"/>
+    <attach model="arm" body="base" prefix="A_"/><body name="target" mocap="true"/>
+    </worldbody></mujoco>)");
+  const std::string notice =
+      "A: geom housing: contains the straight arm from its base on, so it is no obstacle "
+      "[obstacle-left-out]";
+  const auto notices = load_scene(file).notices;
+  REQUIRE(notices.size() == 1);
+  CHECK_THAT(notices.front(), Catch::EndsWith(notice));
+  const Setting floor = set("controller.obstacles", "floor");
+  CHECK(load_scene(file, std::span(&floor, 1)).notices.empty());
+}
+
 TEST_CASE("scene: an old name of a controller's setting is refused with the present one",
           "[scene]") {
   const Files files;
