@@ -1,7 +1,7 @@
 #include "plugin/model_scene.hpp"
 
-#include <limits>
 #include <utility>
+#include <variant>
 
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
@@ -13,11 +13,10 @@ using Eigen::Vector3d;
 using Subject = SceneRecord::Subject;
 using Type = SettingInfo::Type;
 
-/// Radius of the body around the robot's base [m].
-double base_radius(const RobotDescription& robot) {
+/// A mobile robot's base is only a frame on the floor: it may lie within an obstacle.
+StraightBody body_at_base(const RobotDescription& robot) {
   const auto* const arm = std::get_if<ContinuumDescription>(&robot);
-  // A mobile robot's base is only a frame on the floor: it may lie within an obstacle.
-  return arm != nullptr ? largest_radius(*arm) : -std::numeric_limits<double>::infinity();
+  return arm != nullptr ? straight_body(*arm) : StraightBody();
 }
 
 template <class T>
@@ -30,15 +29,18 @@ void append(std::string& bytes, const T* numbers, std::size_t count) {
 ModelScene::ModelScene(const InstanceContext& context)
     : model_(context.model),
       settings_(context.settings),
+      names_(context.names),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
-      body_radius_(base_radius(context.robot)) {}
+      body_(body_at_base(context.robot)) {}
 
 SceneName ModelScene::name(const char* setting, Type type) const {
-  return {setting, settings_.scene_name(setting, type)};
+  const std::string_view written = settings_.scene_name(setting, type);
+  return {setting, type == Type::ObstacleNames ? scene_names(model_, names_, written)
+                                               : scene_name(model_, names_, written)};
 }
 
-void ModelScene::note(Subject subject, const char* setting) {
-  record_.questions.push_back({subject, setting});
+void ModelScene::note(Subject subject, const char* setting, double margin) {
+  record_.questions.push_back({subject, setting, margin});
 }
 
 void ModelScene::note(const Vector3d& position) { append(record_.answers, position.data(), 3); }
@@ -69,16 +71,16 @@ Vector3d ModelScene::standing_target(const char* setting) {
   note(Subject::StandingTarget, setting);
   const SceneName target = name(setting, Type::BodyName);
   const Vector3d position = tendril::standing_target(model_, target);
-  const int body = mj_name2id(model_, mjOBJ_BODY, std::string(target.text).c_str());
+  const int body = mj_name2id(model_, mjOBJ_BODY, target.text.c_str());
   if (body >= 0) standing_mocap_ = model_->body_mocapid[body];
   note(position);
   return position;
 }
 
-MeasuredObstacles ModelScene::measure_obstacles(const char* setting) {
-  note(Subject::MeasuredObstacles, setting);
+MeasuredObstacles ModelScene::measure_obstacles(const char* setting, double margin) {
+  note(Subject::MeasuredObstacles, setting, margin);
   const SceneName selection = name(setting, Type::ObstacleNames);
-  obstacles_.emplace(model_, base_body_, selection, body_radius_);
+  obstacles_.emplace(model_, base_body_, selection, body_, margin);
   for (const Solid& solid : obstacles_->solids()) note(solid);
   const int moving = obstacles_->moving_count();
   append(record_.answers, &moving, 1);
@@ -123,7 +125,7 @@ void ModelScene::ask(const SceneRecord::Question& question) {
     case Subject::StandingTarget:
       return static_cast<void>(standing_target(setting));
     case Subject::MeasuredObstacles:
-      return static_cast<void>(measure_obstacles(setting));
+      return static_cast<void>(measure_obstacles(setting, question.margin));
     case Subject::StandingObstacles:
       return static_cast<void>(standing_obstacles(setting));
     case Subject::Solids:

@@ -25,6 +25,7 @@ struct SceneRecord {
   struct Question {
     Subject subject;
     std::string setting;
+    double margin = 0.0;  // of MeasuredObstacles [m]
     bool operator==(const Question&) const = default;
   };
   std::vector<Question> questions;
@@ -42,7 +43,7 @@ class ModelScene final : public SceneQuery {
 
   void measure_target(const char* setting) override;
   [[nodiscard]] Eigen::Vector3d standing_target(const char* setting) override;
-  [[nodiscard]] MeasuredObstacles measure_obstacles(const char* setting) override;
+  [[nodiscard]] MeasuredObstacles measure_obstacles(const char* setting, double margin) override;
   [[nodiscard]] Obstacles standing_obstacles(const char* setting) override;
   [[nodiscard]] std::vector<Solid> solids(const char* setting) override;
   [[nodiscard]] Solid geom(const char* setting) override;
@@ -62,14 +63,15 @@ class ModelScene final : public SceneQuery {
  private:
   [[nodiscard]] SceneName name(const char* setting, SettingInfo::Type type) const;
   void ask(const SceneRecord::Question& question);
-  void note(SceneRecord::Subject subject, const char* setting);
+  void note(SceneRecord::Subject subject, const char* setting, double margin = 0.0);
   void note(const Eigen::Vector3d& position);
   void note(const Solid& solid);
 
   const mjModel* model_;
   const Settings& settings_;
+  const RobotNames& names_;
   int base_body_;
-  double body_radius_;
+  StraightBody body_;
   SceneRecord record_;
   std::string target_setting_;  // empty: it is not asked for
   int standing_mocap_ = -1;     // of a standing target that is a mocap body

@@ -1,5 +1,7 @@
 #include "plugin/robot_names.hpp"
 
+#include <sstream>
+
 #include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril {
@@ -47,6 +49,32 @@ RobotNames robot_names(const mjModel* m, int instance) {
   if (auto found = split_name(name, names::kController, has_base)) return *std::move(found);
   const auto is_last = [](const RobotNames& names) { return names.suffix.empty(); };
   return split_name(name, names::kController, is_last).value_or(RobotNames());
+}
+
+std::string scene_name(const mjModel* m, const RobotNames& names, std::string_view written) {
+  const std::string own = names(written);
+  const int base = mj_name2id(m, mjOBJ_BODY, names(names::kBase).c_str());
+  const auto is_of_scene = [&](int body) {
+    while (body > 0 && body != base) body = m->body_parentid[body];
+    return body == 0;
+  };
+  const auto body_of = [&](mjtObj type, const auto& body_of_id) {
+    const int id = mj_name2id(m, type, own.c_str());
+    return id < 0 ? -1 : body_of_id(id);
+  };
+  for (const int body : {body_of(mjOBJ_BODY, [](int id) { return id; }),
+                         body_of(mjOBJ_GEOM, [m](int id) { return m->geom_bodyid[id]; }),
+                         body_of(mjOBJ_SITE, [m](int id) { return m->site_bodyid[id]; })})
+    if (body >= 0 && is_of_scene(body)) return own;
+  return std::string(written);
+}
+
+std::string scene_names(const mjModel* m, const RobotNames& names, std::string_view written) {
+  std::string all;
+  std::istringstream words{std::string(written)};
+  for (std::string word; words >> word;)
+    all += (all.empty() ? "" : " ") + scene_name(m, names, word);
+  return all;
 }
 
 std::string sensor_quantity(const mjModel* m, int instance, int sensor) {

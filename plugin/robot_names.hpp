@@ -35,6 +35,14 @@ struct RobotNames {
 /// base is a body of the model. Reads a model that is being compiled, too, which cannot be searched
 /// by name.
 [[nodiscard]] RobotNames robot_names(const mjModel* m, int instance);
+/// Returns the name of a body, geom or site of the scene that a setting of a robot means: the name
+/// with what the robot's names have before and after, if the scene has that and it is not a part of
+/// the robot itself; else as written.
+[[nodiscard]] std::string scene_name(const mjModel* m, const RobotNames& names,
+                                     std::string_view written);
+/// The same of names separated by white space.
+[[nodiscard]] std::string scene_names(const mjModel* m, const RobotNames& names,
+                                      std::string_view written);
 /// Returns the name of an instance's sensor without what the robot's names have before and after.
 [[nodiscard]] std::string sensor_quantity(const mjModel* m, int instance, int sensor);
 /// Returns the quantity that a sensor shows if it is a controller's; nothing for one of the scene.

@@ -4,6 +4,7 @@
 #include <array>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "tendril/model_error.hpp"
 
@@ -65,7 +66,7 @@ bool can_touch(const mjModel* m, int geom, int base_body) {
 /// Geoms selected by the names, in the order of the model.
 std::vector<int> named_geoms(const mjModel* m, int base_body, const SceneName& names) {
   std::vector<int> geoms;
-  std::istringstream words{std::string(names.text)};
+  std::istringstream words{names.text};
   for (std::string name; words >> name;) {
     const auto refuse = [&](const char* reason) {
       throw ModelError(std::string(names.setting) + " = " + name + ": " + reason);
@@ -94,7 +95,7 @@ std::vector<int> named_geoms(const mjModel* m, int base_body, const SceneName& n
 
 /// Geoms selected by the names; all that the arm can touch without any.
 std::vector<int> selected_geoms(const mjModel* m, int base_body, const SceneName& names) {
-  if (names.text.find_first_not_of(" \t\n") != std::string_view::npos)
+  if (names.text.find_first_not_of(" \t\n") != std::string::npos)
     return named_geoms(m, base_body, names);
   std::vector<int> geoms;
   for (int g = 0; g < m->ngeom; ++g) {
@@ -169,6 +170,14 @@ std::vector<Solid> solids_from(const mjModel* m, const std::vector<int>& geoms,
   return solids;
 }
 
+Obstacle obstacle_of(const Solid& solid, const char* setting) {
+  try {
+    return {shape_of(solid), solid.X_BO};
+  } catch (const ModelError& error) {
+    throw ModelError(std::string(setting) + ": " + solid.name + ": " + error.what());
+  }
+}
+
 /// A geom in the base's frame.
 Solid solid_in_base(const mjModel* m, int base_body, int geom) {
   Solid solid = geom_solid(m, geom);
@@ -241,7 +250,7 @@ std::string SceneObstacles::name_of(const mjModel* m, int geom) {
 }
 
 SceneObstacles::SceneObstacles(const mjModel* m, int base_body, const SceneName& names,
-                               double body_radius)
+                               const StraightBody& body, double margin)
     : base_body_(base_body), geoms_(selected_geoms(m, base_body, names)) {
   const auto moves = [&](int g) {
     return m->body_weldid[m->geom_bodyid[g]] != m->body_weldid[base_body];
@@ -249,15 +258,23 @@ SceneObstacles::SceneObstacles(const mjModel* m, int base_body, const SceneName&
   const auto first_still = std::stable_partition(geoms_.begin(), geoms_.end(), moves);
   moving_count_ = static_cast<int>(first_still - geoms_.begin());
 
-  solids_ = solids_from(m, geoms_, names, [&](int g) { return solid_in_base(m, base_body, g); });
-  obstacles_ = obstacles_of(solids_, names.setting);
-  for (int i = moving_count_; i < obstacles_.count(); ++i) {
-    const Vector3d base_in_O = obstacles_.pose(i).inverse().translation();
-    if (obstacles_.shape(i)->distance(base_in_O) < body_radius)
-      throw ModelError(std::string(names.setting) + ": " + name_of(m, geom(i)) +
-                       ": the arm's base is inside or in contact with it: select the obstacles "
-                       "with the setting obstacles");
+  const std::vector<Solid> solids =
+      solids_from(m, geoms_, names, [&](int g) { return solid_in_base(m, base_body, g); });
+  const std::vector<int> geoms = std::exchange(geoms_, {});
+  std::vector<Obstacle> obstacles;
+  for (std::size_t i = 0; i < solids.size(); ++i) {
+    Obstacle obstacle = obstacle_of(solids[i], names.setting);
+    if (static_cast<int>(i) >= moving_count_)
+      obstacle = with_room_at_base(std::move(obstacle), body, margin);
+    if (!obstacle.shape) {
+      left_out_ += (left_out_.empty() ? "" : ", ") + solids[i].name;
+      continue;
+    }
+    geoms_.push_back(geoms[i]);
+    solids_.push_back(solids[i]);
+    obstacles.push_back(std::move(obstacle));
   }
+  obstacles_ = Obstacles(std::move(obstacles));
 }
 
 void SceneObstacles::refresh(const mjData* d) noexcept {
@@ -274,15 +291,13 @@ void SceneObstacles::refresh(const mjData* d) noexcept {
   }
 }
 
+StraightBody straight_body(const ContinuumDescription& arm) {
+  return {.radius = largest_radius(arm), .length = arm.kinematics().max_length()};
+}
+
 Obstacles obstacles_of(const std::vector<Solid>& solids, const char* setting) {
   std::vector<Obstacle> obstacles;
-  for (const Solid& solid : solids) {
-    try {
-      obstacles.push_back({shape_of(solid), solid.X_BO});
-    } catch (const ModelError& error) {
-      throw ModelError(std::string(setting) + ": " + solid.name + ": " + error.what());
-    }
-  }
+  for (const Solid& solid : solids) obstacles.push_back(obstacle_of(solid, setting));
   return Obstacles(std::move(obstacles));
 }
 
@@ -304,9 +319,9 @@ std::vector<Solid> scene_solids(const mjModel* m, int base_body, const SceneName
 
 Solid scene_geom(const mjModel* m, int base_body, const SceneName& name) {
   const auto refuse = [&](const char* reason) {
-    throw ModelError(std::string(name.setting) + " = " + std::string(name.text) + ": " + reason);
+    throw ModelError(std::string(name.setting) + " = " + name.text + ": " + reason);
   };
-  const int geom = mj_name2id(m, mjOBJ_GEOM, std::string(name.text).c_str());
+  const int geom = mj_name2id(m, mjOBJ_GEOM, name.text.c_str());
   if (geom < 0) refuse("must be a geom of the scene; there is none of this name");
   if (is_below(m, m->geom_bodyid[geom], base_body)) refuse("is a part of the arm itself");
   Solid solid;
@@ -320,8 +335,7 @@ Solid scene_geom(const mjModel* m, int base_body, const SceneName& name) {
 }
 
 int scene_mocap_body(const mjModel* m, const SceneName& name) {
-  const std::string text(name.text), subject = name.setting + (" = " + text);
-  // It belongs to the scene: its name is as written, not prefixed.
+  const std::string &text = name.text, subject = name.setting + (" = " + text);
   const int body = mj_name2id(m, mjOBJ_BODY, text.c_str());
   if (body < 0) {
     std::string others;
@@ -343,7 +357,7 @@ Vector3d scene_position(const mjModel* m, int base_body, int body) {
 }
 
 Vector3d standing_target(const mjModel* m, const SceneName& name) {
-  const std::string text(name.text), subject = name.setting + (" = " + text);
+  const std::string &text = name.text, subject = name.setting + (" = " + text);
   const int body = mj_name2id(m, mjOBJ_BODY, text.c_str());
   const int site = body < 0 ? mj_name2id(m, mjOBJ_SITE, text.c_str()) : -1;
   if (body < 0 && site < 0)

@@ -4,18 +4,18 @@
 
 #include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tendril/geometry/body_clearance.hpp"
 #include "tendril/geometry/solid.hpp"
+#include "tendril/model/continuum/description.hpp"
 
 namespace tendril {
 
 /// A name in the scene, or several, and the setting that gives it, for messages.
 struct SceneName {
   const char* setting;
-  std::string_view text;
+  std::string text;
 };
 
 /// A mesh as the engine collides with it: its convex hull, or its faces if the model has no hull.
@@ -31,6 +31,9 @@ struct CollisionMesh {
 /// Spheres, capsules, boxes, cylinders and planes (half-spaces) keep their shape. A mesh is
 /// represented by the convex hull that the engine uses for collisions, or by its faces if the model
 /// has no hull. Geoms that may move relative to the base come first.
+///
+/// Other geoms that touch the arm's base, such as the floor below it, have room for the straight
+/// arm (with_room_at_base); those that the straight arm nowhere leaves are left out.
 class SceneObstacles {
  public:
   /// @param base_body    body of the arm's base: the arm is this body and its subtree
@@ -38,12 +41,14 @@ class SceneObstacles {
   ///   separated
   ///                     by spaces; of a body, those geoms that can collide with the arm. Empty:
   ///                     all geoms of the scene that can collide with the arm.
-  /// @param body_radius  of the arm [m]; -infinity: the base has no extent and may lie anywhere
+  /// @param body    the straight arm
+  /// @param margin  to the obstacles that the arm is to keep [m]
   ///
   /// Throws ModelError naming the geom (or the unknown name) for a geom type without a distance
-  /// function (height field, signed distance field), a mesh that is not closed, a geom
-  /// of the arm itself, or a fixed geom that contains the base.
-  SceneObstacles(const mjModel* m, int base_body, const SceneName& names, double body_radius);
+  /// function (height field, signed distance field), a mesh that is not closed, or a geom of the
+  /// arm itself.
+  SceneObstacles(const mjModel* m, int base_body, const SceneName& names, const StraightBody& body,
+                 double margin);
 
   /// Updates the geoms' poses from `d`. Allocates nothing.
   void refresh(const mjData* d) noexcept;
@@ -52,6 +57,8 @@ class SceneObstacles {
   /// The same as they were at the reference.
   [[nodiscard]] const std::vector<Solid>& solids() const noexcept { return solids_; }
   [[nodiscard]] int moving_count() const noexcept { return moving_count_; }
+  /// Names of the geoms that were left out, with commas between; empty: none was.
+  [[nodiscard]] const std::string& left_out() const noexcept { return left_out_; }
   /// "geom wall", or what a geom without a name is known by.
   [[nodiscard]] static std::string name_of(const mjModel* m, int geom);
   /// Geom of obstacle i.
@@ -62,8 +69,12 @@ class SceneObstacles {
   std::vector<int> geoms_;
   int moving_count_ = 0;
   std::vector<Solid> solids_;
+  std::string left_out_;
   Obstacles obstacles_;
 };
+
+/// An arm that is straight and not fed.
+[[nodiscard]] StraightBody straight_body(const ContinuumDescription& arm);
 
 /// Solids as obstacles. Throws ModelError naming setting and solid for a mesh that is not closed.
 [[nodiscard]] Obstacles obstacles_of(const std::vector<Solid>& solids, const char* setting);

@@ -169,10 +169,10 @@ int run(const PlanArguments& arguments) {
     return run_path_plan(arguments, std::get<PathPlan>(plan));
   }
   if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
-      arguments.scene.margin != 0.0)
-    throw ModelError(
-        fmt::format("{}: --prefix, --target, --margin and --seed are for scenes and experiments",
-                    arguments.file));
+      !arguments.scene.obstacles.empty() || arguments.scene.margin != 0.0)
+    throw ModelError(fmt::format(
+        "{}: --prefix, --target, --obstacles, --margin and --seed are for scenes and experiments",
+        arguments.file));
   const std::string toml = read_text_file(arguments.file);
   if (is_path_plan(toml)) return run_path_plan(arguments, parse_path_plan(toml, arguments.file));
   return run_contact_plan(arguments, parse_plan(toml, arguments.file));
@@ -193,6 +193,9 @@ void add_plan_command(CommandLine& line) {
                  "of a scene with several arms: prefix of the arm's names");
   command.option("--target", arguments->scene.target,
                  "of a scene: body or site for the tip [that of the arm's controller]");
+  command.option("--obstacles", arguments->scene.obstacles,
+                 "of a scene: geoms, or bodies with their subtrees, separated by spaces [all that "
+                 "the arm can touch]");
   command.option("--margin", arguments->scene.margin, "of a scene: kept to every geom, m [0]");
   command.option("--seed", arguments->seed,
                  "of an experiment's [vary], or family [that of the file]");

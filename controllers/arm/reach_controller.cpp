@@ -117,7 +117,7 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
   if (settings.choice<TipTask>("task") == TipTask::Pose)
     throw ModelError("task = pose: must be position or direction with avoidance");
   const SolverOptions options = solver_options(settings);
-  const MeasuredObstacles measured = context.scene.measure_obstacles("obstacles");
+  const MeasuredObstacles measured = context.scene.measure_obstacles("obstacles", margin);
   return ReactivePlanner(context.robot.on_rail(), measured.obstacles, measured.moving_count,
                          {.position_tolerance = options.position_tolerance,
                           .angle_tolerance = options.angle_tolerance,

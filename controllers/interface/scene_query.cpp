@@ -18,7 +18,7 @@ Eigen::Vector3d SceneQuery::standing_target(const char* setting) {
   refuse(setting, "a body or a site");
 }
 
-MeasuredObstacles SceneQuery::measure_obstacles(const char* /*setting*/) {
+MeasuredObstacles SceneQuery::measure_obstacles(const char* /*setting*/, double /*margin*/) {
   static const Obstacles none;
   return {none};
 }

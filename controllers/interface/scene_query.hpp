@@ -40,9 +40,11 @@ class SceneQuery {
 
   /// The obstacles at their poses in every step: `obstacles` of a measurement, the same shapes in
   /// the same order. The setting names geoms, or bodies with their subtrees, separated by spaces;
-  /// empty: all geoms that can collide with the robot. The answer lives as long as the call that
-  /// makes the controller.
-  [[nodiscard]] virtual MeasuredObstacles measure_obstacles(const char* setting);
+  /// empty: all geoms that can collide with the robot. Those that touch an arm's base have room
+  /// for its straight body with the margin [m] (with_room_at_base). The answer lives as long as the
+  /// call that makes the controller.
+  [[nodiscard]] virtual MeasuredObstacles measure_obstacles(const char* setting,
+                                                            double margin = 0.0);
   /// Returns those of the same selection that are stationary, world frame.
   [[nodiscard]] virtual Obstacles standing_obstacles(const char* setting);
   /// The same selection as plain solids, base frame.

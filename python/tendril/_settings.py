@@ -13,7 +13,7 @@ PREFIXES = ("robot.", "controller.", "option.", "body.", "geom.", "motion.", "fa
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """`key=value` of `--set`: a TOML value or a bare word."""
+    """`key=value` of `--set`: a TOML value or bare words."""
     key, equals, value = (part.strip() for part in text.partition("="))
     if not key or not value:
         raise ModelError(f"--set: {text}: must be key=value, for example option.timestep=0.002")
@@ -21,9 +21,9 @@ def parse_setting(text: str) -> tuple[str, Any]:
     try:
         return key, parse_toml(f"value = {value}", "--set")["value"]
     except ModelError:
-        if re.search(r"[\"'\[\]{}=#,\s]", value):
+        if re.search(r"[\"'\[\]{}=#,\n\r\t]", value):
             quoted = "" if re.search("[\"']", value) else f", such as '\"{value}\"'"
-            raise ModelError(f"--set: {key}: {value}: must be a TOML value or a bare word{quoted}") from None
+            raise ModelError(f"--set: {key}: {value}: must be a TOML value or bare words{quoted}") from None
         return key, value
 
 

@@ -15,6 +15,7 @@ namespace tendril::simulation {
 /// Its key is one of
 ///
 ///     robot.<key>, controller.<key>       overrides in every robot file of the scene
+///     robot.<prefix>.<key>, controller.<prefix>.<key>  in that of the robot attached with <prefix>
 ///     option.<name>                       an option of the compiled model: timestep, gravity, ...
 ///     body.<name>.offset = [x, y, z]      shifts a static or mocap body in its parent's frame [m]
 ///     body.<name>.mass                    mass [kg]; the inertia is scaled with it

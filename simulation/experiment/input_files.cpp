@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "simulation/scene/model_files.hpp"
+#include "simulation/scene/robot_settings.hpp"
 #include "simulation/scene/scene_files.hpp"
 #include "tendril/model/file_extension.hpp"
 #include "tendril/model/robot_description.hpp"
@@ -48,18 +49,21 @@ class InputFiles {
         if (!text.empty()) add_if_file(folder / text);
     const fs::path& scene = experiment_.scene;
     if (scene.empty()) return;  // of a family, which has its own text
-    const std::vector<Override> overrides = robot_overrides(settings);
     if (extension_of(scene) == ".toml") {
-      add_robot(scene, overrides);
+      add_robot(scene, RobotSettings(settings, {}).common());
       return;
     }
     add(scene);
+    const std::vector<AttachedFile> attached = attached_files(scene);
+    const RobotSettings of_robots(settings, attached);
     for (const EngineFile& file : engine_files(scene)) {
       if (extension_of(file.path) == ".toml")
-        add_robot(file.path, overrides);
+        add_robot(file.path, of_robots.common());
       else
         add(file.path);
     }
+    for (const AttachedFile& file : attached)
+      if (of_robots.has(file.prefix)) add_robot(file.path, of_robots.of(file.prefix));
   }
 
   [[nodiscard]] std::vector<fs::path> take() const { return {found_.begin(), found_.end()}; }

@@ -110,8 +110,6 @@ void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& mo
   for (const std::string& line : distant_targets(model, data, run.scene.robots))
     run.scene.notices.push_back(
         notice_text("target-out-of-reach", fmt::format("{}: {}", experiment.scene.string(), line)));
-  // A custom scene may be meant to start from one of its keyframes only.
-  if (experiment.text.empty() && model.nkey > 0) return;
   for (const std::string& line : start_warnings(model, data))
     run.scene.notices.push_back(fmt::format("{}: {}", experiment.scene.string(), line));
 }

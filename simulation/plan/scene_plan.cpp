@@ -10,6 +10,7 @@
 
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "plugin/scene_obstacles.hpp"
+#include "simulation/scene/left_out_obstacles.hpp"
 #include "tendril/model/continuum/mjcf.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/notice.hpp"
@@ -30,6 +31,13 @@ struct Arm {
   std::string obstacles;  // setting of one that does
   ContinuumDescription description;
 };
+
+/// The obstacles of a plan: those of the options, else those of a setting.
+SceneName obstacles_of(const mjModel& model, const Arm& arm, const ScenePlanOptions& options,
+                       const std::string& setting) {
+  if (options.obstacles.empty()) return {"obstacles", scene_names(&model, arm.names, setting)};
+  return {"--obstacles", scene_names(&model, arm.names, options.obstacles)};
+}
 
 Arm arm_of(const Scene& scene, const ScenePlanOptions& options, const std::string& name) {
   std::vector<Arm> arms;
@@ -59,8 +67,10 @@ Isometry3d pose_of(const mjtNum* position, const mjtNum* matrix) {
   return X;
 }
 
-Vector3d target_of(const mjModel& model, const mjData& data, const std::string& target,
-                   const std::string& name) {
+Vector3d target_of(const mjModel& model, const mjData& data, const Arm& arm,
+                   const ScenePlanOptions& options, const std::string& name) {
+  const std::string target =
+      options.target.empty() ? arm.target : scene_name(&model, arm.names, options.target);
   if (target.empty())
     throw ModelError(name +
                      ": the arm's controller has no target: name a body or a site with --target");
@@ -166,8 +176,8 @@ PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& ar
   if (options.margin != 0.0) throw ModelError("--margin: not for an arm that uses contacts");
   const Isometry3d X_BW = pose_of(data.xpos + 3 * arm.base, data.xmat + 9 * arm.base).inverse();
   ContactProblem problem = contact_problem(
-      scene_solids(&model, arm.base, {"obstacles", arm.obstacles}),
-      X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name),
+      scene_solids(&model, arm.base, obstacles_of(model, arm, options, arm.obstacles)),
+      X_BW * target_of(model, data, arm, options, name),
       fed_arm(arm.description.kinematics(), arm.description.guide.length,
               largest_radius(arm.description)),
       kMaxContacts);
@@ -203,11 +213,11 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData&
       std::clamp(position_of(model, data, arm.names(names::kFeed)), 0.0, robot.base().feed_limit);
   if (robot.base().spin) plan.base.spin = position_of(model, data, arm.names(names::kSpin));
   TipTarget target;
-  target.X_BG.translation() =
-      X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name);
+  target.X_BG.translation() = X_BW * target_of(model, data, arm, options, name);
   plan.waypoints.push_back(target);
 
-  SceneObstacles obstacles(&model, arm.base, {"obstacles", ""}, plan.options.body_radius);
+  SceneObstacles obstacles(&model, arm.base, obstacles_of(model, arm, options, ""),
+                           straight_body(arm.description), plan.options.margin);
   obstacles.refresh(&data);
   for (int i = 0; i < obstacles.obstacles().count(); ++i) {
     const int geom = obstacles.geom(i);
@@ -216,6 +226,9 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData&
         {SceneObstacles::name_of(&model, geom), {obstacles.obstacles().shape(i), X_BO}});
     plan.shapes.push_back(shape_of(model, geom, X_BO));
   }
+  if (!obstacles.left_out().empty())
+    notices.push_back(
+        notice_text("obstacle-left-out", fmt::format("{}: {}", name, left_out_text(obstacles))));
   if (obstacles.moving_count() > 0)
     notices.push_back(notice_text(
         "obstacles-move",

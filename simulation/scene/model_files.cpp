@@ -116,15 +116,6 @@ void ModelFile::erase_controllers() {
   if (ContinuumDescription* const carried = arm()) carried->controller = {};
 }
 
-std::vector<Override> robot_overrides(std::span<const Setting> settings) {
-  std::vector<Override> overrides;
-  for (const Setting& s : settings) {
-    if (s.key.starts_with("robot.")) overrides.push_back({s.key.substr(6), s.value, s.origin});
-    if (s.key.starts_with("controller.")) overrides.push_back(s);
-  }
-  return overrides;
-}
-
 ModelFile read_model_file(std::string name, fs::path path, std::span<const Override> overrides) {
   const std::string text = read_text_file(path);
   const std::string shown = path.string();
@@ -141,7 +132,7 @@ ModelFile read_model_file(std::string name, fs::path path, std::span<const Overr
 }
 
 void set_files(const ModelFile& file, VirtualFiles& files) {
-  files.set(file.path.string(), file.mjcf());
+  files.set(file.engine_path.string(), file.mjcf());
   const auto* const mobile = std::get_if<MobileDescription>(&file.model);
   if (mobile == nullptr || !mobile->mounted) return;
   const MountedArm& arm = *mobile->mounted;

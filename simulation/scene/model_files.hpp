@@ -19,6 +19,8 @@ struct ModelFile {
   std::string name;  ///< as written in the scene
   std::filesystem::path path;
   ModelDescription model;
+  /// Path by which the engine asks for it: of a robot with settings of its own, another one.
+  std::filesystem::path engine_path = path;
 
   /// The robot; nothing for a tube.
   [[nodiscard]] std::optional<RobotDescription> robot() const { return as_robot(model); }
@@ -33,9 +35,6 @@ struct ModelFile {
   /// Takes away the controllers of the robot and of an arm that it carries.
   void erase_controllers();
 };
-
-/// Returns the settings that change robot files, as overrides of their keys.
-[[nodiscard]] std::vector<Override> robot_overrides(std::span<const Setting> settings);
 
 /// Reads a robot or tube file; overrides act on robots. Throws ModelError, also for a controller
 /// whose plugin is not loaded or does not know a setting.

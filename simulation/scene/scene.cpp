@@ -14,7 +14,9 @@
 #include "simulation/engine/model_settings.hpp"
 #include "simulation/scene/default_environment.hpp"
 #include "simulation/scene/default_visuals.hpp"
+#include "simulation/scene/left_out_obstacles.hpp"
 #include "simulation/scene/model_files.hpp"
+#include "simulation/scene/robot_settings.hpp"
 #include "simulation/scene/scene_checks.hpp"
 #include "simulation/scene/scene_faults.hpp"
 #include "simulation/scene/scene_files.hpp"
@@ -152,12 +154,17 @@ class SceneLoader {
   [[nodiscard]] bool is_lone() const { return extension_of(file_) == ".toml"; }
 
   void read() {
-    const std::vector<Override> overrides = robot_overrides(settings_);
     if (is_lone()) {
-      models_.push_back(read_model_file(file_.filename().string(), file_, overrides));
+      const RobotSettings settings(settings_, {});
+      try {
+        models_.push_back(read_model_file(file_.filename().string(), file_, settings.common()));
+      } catch (const ModelError& error) {
+        settings.rethrow(error);
+      }
       scene_.source_files[models_.front().name] = models_.front().text();
     } else {
-      SceneFiles files = read_scene_files(file_, overrides);
+      SceneFiles files = read_scene_files(file_, settings_);
+      for (const auto& [name, text] : files.engine_texts) files_.set(name, text);
       scene_.source_files = std::move(files.texts);
       models_ = std::move(files.models);
     }
@@ -210,6 +217,8 @@ class SceneLoader {
       notice("contacts-off", *contacts);
     for (const std::string& line : implausible_angles(*scene_.spec))
       notice("implausible-angle", line);
+    for (const std::string& line : left_out_obstacles(*scene_.model, scene_.robots))
+      notice("obstacle-left-out", line);
     scene_.unlike_keyframes = unlike_keyframes(keyframes_, *scene_.model);
     for (const auto& [name, line] : scene_.unlike_keyframes) notice("keyframe-size", line);
   }

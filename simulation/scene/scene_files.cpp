@@ -6,10 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <pugixml.hpp>
+#include <regex>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "simulation/scene/robot_settings.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
@@ -69,8 +71,11 @@ void require_file(const fs::path& file, const fs::path& scene, const std::string
 /// Reads a scene and its includes into `files`.
 class SceneReader {
  public:
-  SceneReader(fs::path folder, std::span<const Override> overrides, SceneFiles& files)
-      : folder_(std::move(folder)), overrides_(overrides), files_(files) {}
+  SceneReader(fs::path folder, const RobotSettings& settings, SceneFiles& files)
+      : folder_(std::move(folder)),
+        settings_(settings),
+        overrides_(settings.common()),
+        files_(files) {}
 
   void read(const std::string& name) {
     if (files_.texts.contains(name)) return;
@@ -134,14 +139,150 @@ class SceneReader {
   }
 
   void add_model(const std::string& name) {
-    files_.models.push_back(read_model_file(name, folder_ / name, overrides_));
+    try {
+      files_.models.push_back(read_model_file(name, folder_ / name, overrides_));
+    } catch (const ModelError& error) {
+      settings_.rethrow(error);
+    }
     files_.texts[name] = files_.models.back().text();
   }
 
   fs::path folder_;
-  std::span<const Override> overrides_;
+  const RobotSettings& settings_;
+  std::vector<Override> overrides_;  ///< of all robots
   SceneFiles& files_;
   std::string attached_;  ///< place of the first robot that is attached; empty: none yet
+};
+
+/// The robots that a scene and its includes attach.
+class Attachments {
+ public:
+  struct Place {
+    std::string file;   // in which it is
+    Element element;    // attach or model
+    std::string model;  // name of the model
+    std::string value;  // of attach its prefix, of model its file
+  };
+
+  Attachments(const fs::path& folder, const std::string& name) {
+    read(folder, name);
+    std::erase_if(attached_, [&](const Place& place) { return model(place.model) == nullptr; });
+  }
+
+  /// Those whose model is a robot or tube file.
+  [[nodiscard]] const std::vector<Place>& attached() const noexcept { return attached_; }
+  /// The model of a name; null: there is none.
+  [[nodiscard]] const Place* model(const std::string& name) const noexcept {
+    const auto found = models_.find(name);
+    return found != models_.end() ? &found->second : nullptr;
+  }
+
+ private:
+  /// What cannot be read is refused by SceneReader.
+  void read(const fs::path& folder, const std::string& name) {
+    std::error_code ignored;
+    if (!read_.insert(name).second || !fs::is_regular_file(folder / name, ignored)) return;
+    for (Element& element : scan_elements(read_text_file(folder / name))) {
+      const auto text = [&](const char* key) {
+        const auto found = element.attributes.find(key);
+        return found != element.attributes.end() ? found->second : std::string();
+      };
+      const std::string file = text("file"), model = text("model"), model_name = text("name");
+      if (element.name == "include") read(folder, file);
+      if (element.name == "attach") attached_.push_back({name, element, model, text("prefix")});
+      if (element.name == "model" && file.ends_with(".toml"))
+        models_.insert({model_name, {name, element, model_name, file}});
+    }
+  }
+
+  std::set<std::string> read_;
+  std::vector<Place> attached_;
+  std::map<std::string, Place> models_;
+};
+
+/// Attaches the robots that have settings of their own from files of their own: reads these, and
+/// changes the texts of the scene for the engine, in the same lines.
+class OwnSettings {
+ public:
+  OwnSettings(fs::path folder, const RobotSettings& settings, SceneFiles& files)
+      : folder_(std::move(folder)), settings_(settings), files_(files) {}
+
+  void apply(const Attachments& attachments) {
+    for (const Attachments::Place& place : attachments.attached()) {
+      if (!settings_.has(place.value)) continue;
+      const Attachments::Place& model = *attachments.model(place.model);
+      const std::string name = own_name(model.value, place.value);
+      if (!files_.texts.contains(name)) {
+        add_model(model.value, name, place.value);
+        insert(model, fmt::format(R"(<model name="{0}" file="{0}"/>)", as_xml(name)));
+      }
+      replace_model(place, name);
+    }
+    for (auto& [file, edits] : edits_) {
+      std::string text = files_.texts.at(file);
+      for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit)  // from the end
+        text.replace(edit->first, edit->second.first, edit->second.second);
+      files_.engine_texts[(folder_ / file).string()] = std::move(text);
+    }
+  }
+
+ private:
+  /// "parts/arm@L_.toml": a name that a file beside the robot's could have.
+  static std::string own_name(const std::string& file, std::string prefix) {
+    std::replace_if(
+        prefix.begin(), prefix.end(), [](char c) { return c == '/' || c == '\\'; }, '-');
+    const fs::path path(file);
+    return (path.parent_path() / (path.stem().string() + "@" + prefix + ".toml")).string();
+  }
+
+  static std::string as_xml(std::string_view text) {
+    std::string xml;
+    for (const char c : text) {
+      if (c == '&')
+        xml += "&amp;";
+      else if (c == '<')
+        xml += "&lt;";
+      else if (c == '"')
+        xml += "&quot;";
+      else
+        xml += c;
+    }
+    return xml;
+  }
+
+  void add_model(const std::string& file, const std::string& name, const std::string& prefix) {
+    ModelFile model = read_model_file(file, folder_ / file, settings_.of(prefix));
+    if (!model.robot()) settings_.refuse_of(prefix, "is a tube, which has no settings");
+    model.name = name;
+    model.engine_path = folder_ / name;
+    files_.texts[name] = model.text();
+    files_.models.push_back(std::move(model));
+  }
+
+  /// Inserts text before an element.
+  void insert(const Attachments::Place& before, const std::string& text) {
+    const auto bracket = static_cast<std::size_t>(before.element.offset) - 1;
+    std::string& inserted = edits_[before.file][bracket].second;
+    inserted += text;
+  }
+
+  /// Gives an `attach` element another model.
+  void replace_model(const Attachments::Place& place, const std::string& name) {
+    static const std::regex kModel(R"((\smodel\s*=\s*)("[^"]*"|'[^']*'))");
+    const std::string& text = files_.texts.at(place.file);
+    std::smatch found;
+    const auto from = text.begin() + place.element.offset;
+    if (!std::regex_search(from, text.end(), found, kModel)) return;
+    const auto at = static_cast<std::size_t>(found[2].first - text.begin());
+    edits_[place.file][at] = {static_cast<std::size_t>(found[2].length()),
+                              '"' + as_xml(name) + '"'};
+  }
+
+  fs::path folder_;
+  const RobotSettings& settings_;
+  SceneFiles& files_;
+  /// Replaced length and its text, by the place in each file.
+  std::map<std::string, std::map<std::size_t, std::pair<std::size_t, std::string>>> edits_;
 };
 
 /// Collects the files that the engine reads for a model: every file of one of the names, in each of
@@ -216,9 +357,21 @@ class EngineFiles {
 
 }  // namespace
 
-SceneFiles read_scene_files(const fs::path& scene, std::span<const Override> overrides) {
+std::vector<AttachedFile> attached_files(const fs::path& scene) {
+  const Attachments attachments(scene.parent_path(), scene.filename().string());
+  std::vector<AttachedFile> files;
+  for (const Attachments::Place& place : attachments.attached())
+    files.push_back({place.value, scene.parent_path() / attachments.model(place.model)->value});
+  return files;
+}
+
+SceneFiles read_scene_files(const fs::path& scene, std::span<const Setting> settings) {
+  const fs::path folder = scene.parent_path();
+  const std::string name = scene.filename().string();
+  const RobotSettings of_robots(settings, attached_files(scene));
   SceneFiles files;
-  SceneReader(scene.parent_path(), overrides, files).read(scene.filename().string());
+  SceneReader(folder, of_robots, files).read(name);
+  OwnSettings(folder, of_robots, files).apply(Attachments(folder, name));
   return files;
 }
 

@@ -15,13 +15,24 @@ namespace tendril::simulation {
 struct SceneFiles {
   std::map<std::string, std::string> texts;  ///< scene, includes and robot files, by name; robot
                                              ///< files with their settings
-  std::vector<ModelFile> models;             ///< robot and tube files that it attaches
+  std::vector<ModelFile> models;             ///< robot and tube files that it attaches; one with
+                                             ///< settings of its own once more for each prefix
+  /// Scene and includes that the engine must read otherwise than they are, by path: robots with
+  /// settings of their own are attached from files of their own.
+  std::map<std::string, std::string> engine_texts;
 };
+
+/// A robot or tube file that a scene, or a file that it includes, attaches.
+struct AttachedFile {
+  std::string prefix;
+  std::filesystem::path path;
+};
+[[nodiscard]] std::vector<AttachedFile> attached_files(const std::filesystem::path& scene);
 
 /// Reads an MJCF scene, the files that it includes and the robot and tube files that it attaches.
 /// Throws ModelError `scene.xml:3: include: file = parts.xml: No such file or directory`.
 [[nodiscard]] SceneFiles read_scene_files(const std::filesystem::path& scene,
-                                          std::span<const Override> overrides);
+                                          std::span<const Setting> settings);
 
 /// A file that the engine reads itself.
 struct EngineFile {

@@ -70,6 +70,7 @@ std::vector<SceneRobot> robots_of(const mjModel& model, std::span<const RobotDes
       robot.controller = plugin->name;
     robot.target = config_of(model, i, "target");
     if (robot.target.empty()) robot.target = default_target(robot.controller);
+    robot.target = scene_name(&model, robot.names, robot.target);
     robot.description = description_of(model, i, known);
     robots.push_back(std::move(robot));
   }

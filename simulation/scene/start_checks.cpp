@@ -37,8 +37,11 @@ class StartWarnings {
   StartWarnings(const mjModel& model, mjData& data) : m_(model), d_(data), robots_(model) {}
 
   std::vector<std::string> lines() {
-    for (int i = 0; i < d_.ncon; ++i)
-      overlap(d_.contact[i].geom[0], d_.contact[i].geom[1], -d_.contact[i].dist);
+    for (int i = 0; i < d_.ncon; ++i) {
+      const mjContact& contact = d_.contact[i];
+      if (is_mount(contact.geom[0], contact.geom[1], contact.pos)) continue;
+      overlap(contact.geom[0], contact.geom[1], -contact.dist);
+    }
     overlaps_without_contact();
     for (const auto& [pair, deepest] : deepest_) say(pair.first, deepest);
     for (const RobotBodies::Robot& robot : robots_.robots()) look_at_base(robot);
@@ -66,13 +69,23 @@ class StartWarnings {
     double depth = 0.0;         // [m]
   };
 
-  /// Keeps the deepest overlap of a robot with each geom of the scene and with each other robot.
+  /// Tells whether a contact of two geoms is that of a robot with what its base stands on.
+  bool is_mount(int a, int b, const mjtNum* position) const {
+    constexpr double kNear = 3.0;  // of the body's radius
+    if (a < 0 || b < 0) return false;
+    if (robots_.base_of_geom(a) == 0) std::swap(a, b);
+    const int base = robots_.base_of_geom(a);
+    return base != 0 && m_.body_weldid[base] == m_.body_weldid[m_.geom_bodyid[b]] &&
+           mju_dist3(position, d_.xpos + 3 * base) < kNear * radius_of(m_, a);
+  }
+
+  /// Keeps the deepest overlap of a robot with the scene and with each other robot.
   void overlap(int a, int b, double depth) {
     if (a < 0 || b < 0) return;  // of flexible bodies
     if (robots_.base_of_geom(a) == 0) std::swap(a, b);
     const int base = robots_.base_of_geom(a), other = robots_.base_of_geom(b);
     if (base == 0 || base == other || depth <= kShallow * radius_of(m_, a)) return;
-    Deepest& deepest = deepest_[{base, other != 0 ? -other : b}];
+    Deepest& deepest = deepest_[{base, -other}];
     if (depth > deepest.depth) deepest = {a, b, depth};
   }
 
@@ -189,7 +202,7 @@ class StartWarnings {
   const mjModel& m_;
   mjData& d_;
   const RobotBodies robots_;
-  std::map<std::pair<int, int>, Deepest> deepest_;  // by robot and geom, or minus the other robot
+  std::map<std::pair<int, int>, Deepest> deepest_;  // by robot and minus the other; 0: the scene
   std::vector<std::string> lines_;
 };
 

@@ -282,6 +282,44 @@ class HalfSpace final : public SignedDistance {
   BoundingSphere bounds() const noexcept override { return {}; }
 };
 
+class Hollowed final : public SignedDistance {
+ public:
+  Hollowed(Shape shape, const Vector3d& a, const Vector3d& b, double radius)
+      : shape_(std::move(shape)), a_(a), along_(b - a), radius_(radius) {
+    if (!shape_) throw ModelError("hollowed: it has no shape");
+    require("hollowed", "radius", radius, kPositive, "m");
+  }
+  Value at(const Vector3d& p) const noexcept override {
+    const Value outer = shape_->at(p);
+    const double squared_length = along_.squaredNorm();
+    const double fraction =
+        squared_length > 0.0 ? std::clamp((p - a_).dot(along_) / squared_length, 0.0, 1.0) : 0.0;
+    const Value core = from_core(a_ + fraction * along_ - p, radius_, Vector3d::UnitX());
+    return outer.distance >= -core.distance ? outer : Value{-core.distance, core.gradient};
+  }
+  bool is_convex() const noexcept override { return false; }
+  BoundingSphere bounds() const noexcept override { return shape_->bounds(); }
+
+ private:
+  Shape shape_;
+  Vector3d a_, along_;
+  double radius_;
+};
+
+/// Length of the straight body up to where it keeps `room` to an obstacle; more than `length` if it
+/// nowhere does.
+double covered_length(const Obstacle& obstacle, double room, double length) {
+  constexpr double kLeastStep = 1e-4;  // of the length
+  double s = 0.0;
+  while (s <= length) {
+    const double missing =
+        room - obstacle.shape->distance(obstacle.X_BO.inverse() * Vector3d(0.0, 0.0, s));
+    if (missing <= 0.0) break;
+    s += std::max(missing, kLeastStep * length);  // the distance grows by no more than s
+  }
+  return s;
+}
+
 /// A rotation whose z axis is the unit vector `z`.
 Eigen::Matrix3d frame_with_z(const Vector3d& z) {
   const Vector3d x = z.unitOrthogonal();
@@ -305,6 +343,23 @@ Shape polygon(std::span<const Vector2d> vertices, double half_height) {
   return std::make_shared<Polygon>(vertices, half_height);
 }
 Shape half_space() { return std::make_shared<HalfSpace>(); }
+Shape hollowed(Shape shape, const Vector3d& a, const Vector3d& b, double radius) {
+  return std::make_shared<Hollowed>(std::move(shape), a, b, radius);
+}
+
+Obstacle with_room_at_base(Obstacle obstacle, const StraightBody& body, double margin) {
+  constexpr double kBendRoom = 1.5;
+  const Isometry3d X_OB = obstacle.X_BO.inverse();
+  const double room = body.radius + margin, at_base = obstacle.shape->distance(X_OB.translation());
+  if (at_base >= room) return obstacle;
+  const bool touches = at_base < body.radius;
+  if (touches && covered_length(obstacle, body.radius, body.length) > body.length) return {};
+  const double covered = covered_length(obstacle, room, body.length);
+  if (touches || covered <= body.length)
+    obstacle.shape = hollowed(obstacle.shape, X_OB.translation(),
+                              X_OB * Vector3d(0.0, 0.0, covered), kBendRoom * room);
+  return obstacle;
+}
 
 Obstacle sphere_at(const Vector3d& center, double radius) {
   Obstacle obstacle{sphere(radius)};

@@ -61,6 +61,10 @@ using Shape = std::shared_ptr<const SignedDistance>;
                             double half_height = std::numeric_limits<double>::infinity());
 /// z <= 0: the outside is +z.
 [[nodiscard]] Shape half_space();
+/// A shape without all points within `radius` > 0 of the segment from a to b in its frame. Near the
+/// rim the distance is a lower bound: the larger of that to the shape and that out of the hollow.
+[[nodiscard]] Shape hollowed(Shape shape, const Eigen::Vector3d& a, const Eigen::Vector3d& b,
+                             double radius);
 
 /// A shape with its pose.
 struct Obstacle {
@@ -76,5 +80,18 @@ struct Obstacle {
 [[nodiscard]] Obstacle half_space_at(const Eigen::Vector3d& point, const Eigen::Vector3d& normal);
 /// Polygon of the world's x-z plane, unbounded along y; vertices are (x, z).
 [[nodiscard]] Obstacle polygon_xz(std::span<const Eigen::Vector2d> vertices);
+
+/// Body of a straight arm, from the origin of its base frame along z.
+struct StraightBody {
+  double radius = -std::numeric_limits<double>::infinity();  ///< [m]; -infinity: no body
+  double length = 0.0;                                       ///< [m], >= 0
+};
+/// Makes room at the base in an obstacle, so that the straight body can keep `margin` >= 0 [m] to
+/// it. Returns an obstacle that is that far from the base as it is. One that is nearer is hollowed
+/// along the body up to where this has left it, 1.5 times as wide as a straight body needs, so that
+/// the body can bend. Without a shape: the body touches it at the base and nowhere leaves it.
+/// Tested by: signed_distance_test.
+[[nodiscard]] Obstacle with_room_at_base(Obstacle obstacle, const StraightBody& body,
+                                         double margin);
 
 }  // namespace tendril

@@ -249,12 +249,13 @@ Value Value::parse(std::string_view text) {
     const toml::table table = toml::parse("value = " + std::string(text));
     if (table.size() == 1) return to_value(*table.get("value"));
   } catch (const toml::parse_error&) {
-    // Not a TOML value: a bare word, if it looks like one.
+    // Not a TOML value: bare words, if it looks like them.
   }
-  const bool is_word = !text.empty() && text.find_first_of("\"'[]{}=#,\n\r\t ") == text.npos;
-  if (!is_word) {
+  const bool is_words = text.find_first_not_of(' ') != text.npos &&
+                        text.find_first_of("\"'[]{}=#,\n\r\t") == text.npos;
+  if (!is_words) {
     const bool could_be_quoted = text.find_first_of("\"'\n\r") == text.npos;
-    throw ModelError(fmt::format("{}: must be a TOML value or a bare word{}", text,
+    throw ModelError(fmt::format("{}: must be a TOML value or bare words{}", text,
                                  could_be_quoted ? fmt::format(", such as '\"{}\"'", text) : ""));
   }
   return {std::string(text)};

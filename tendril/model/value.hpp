@@ -16,8 +16,8 @@ struct Value {
   using Table = std::map<std::string, Value, std::less<>>;
   std::variant<std::int64_t, double, bool, std::string, List, Table> data = std::int64_t{0};
 
-  /// Reads TOML text (`0.2`, `[0, 1]`, `"two words"`, `{ file = "x" }`); a bare word is a string.
-  /// Throws ModelError `<text>: must be a TOML value or a bare word`.
+  /// Reads TOML text (`0.2`, `[0, 1]`, `"two words"`, `{ file = "x" }`); bare words are a string.
+  /// Throws ModelError `<text>: must be a TOML value or bare words`.
   [[nodiscard]] static Value parse(std::string_view text);
 
   /// TOML text that reads back to the same value, numbers to the last bit.

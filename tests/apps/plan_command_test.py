@@ -894,24 +894,37 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
             self.assertEqual(done.returncode, USAGE, done.stderr)
             self.assertIn(told, done.stderr)
 
+    def test_named_geoms_are_the_obstacles(self):
+        scene = self.write_scene()
+        every = self.planned(scene)["drawing"]["obstacles"]
+        named = self.planned(scene, "--obstacles", "block  ball")["drawing"]["obstacles"]
+        self.assertEqual((named, len(every)), ([every[0], every[2]], 3))
+
+    def test_the_floor_below_the_base_is_avoided_beyond_the_base(self):
+        floor = '<geom name="floor" type="plane" size="1 1 1"/>'
+        for target, reached in (("0.1 0 0.06", 1), ("0.1 0 0.004", 0)):
+            found = self.planned(self.write_scene(geoms=floor, target=target), "--margin", "0.002")
+            self.assertEqual(found["reached"], reached, target)
+            self.assertGreaterEqual(found["min_clearance"], 0.002)
+        housing = '<geom name="housing" type="box" size="0.1 0.1 0.5"/>'
+        done = self.run_program(self.write_scene(geoms=housing))
+        self.assertIn("geom housing: contains the straight arm from its base on", done.stderr)
+        self.assertIn("[obstacle-left-out]", done.stderr)
+
     def test_what_cannot_be_planned_is_refused_in_one_line(self):
         for scene, arguments, told in (
             (dict(), ("--target", "nothing"), "--target: nothing: must be a body or a site of the scene"),
             (dict(), ("--prefix", "b_"), '--prefix: b_: must be one of "a_"'),
             (dict(), ("--margin", "-1"), "--margin: -1: must be a distance in [0, 1000] m"),
             (dict(controller=""), (), "scene.xml: has no continuum arm with a controller"),
-            (
-                dict(geoms='<geom name="block" type="box" size="0.1 0.1 0.1"/>'),
-                (),
-                "obstacles: geom block: the arm's base is inside or in contact with it",
-            ),
+            (dict(), ("--obstacles", "ball bal"), "--obstacles = bal: must be a geom or a body of the scene"),
         ):
             done = self.run_program(self.write_scene(**scene), *arguments)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
             self.assertIn(told, done.stderr)
         done = self.run_program(self.write(FREE), "--margin", "0.1")
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("plan.toml: --prefix, --target, --margin and --seed are for scenes", done.stderr)
+        self.assertIn("plan.toml: --prefix, --target, --obstacles, --margin and --seed are for", done.stderr)
 
     def test_a_target_that_cannot_be_met_is_a_status(self):
         for target, status in (("0.06 0 0.12", "target_in_obstacle"), ("1 0 1", "not_reached")):

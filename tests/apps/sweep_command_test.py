@@ -1123,7 +1123,7 @@ class BadInput(SweepTest):
             (("--address", "auto"), "address: auto: needs the engine ray"),
             (("--verify", "2"), "--verify: 2: must be a part"),
             (("--set", "a"), "--set: a: must be"),
-            (("--set", "option.x=a b"), """a b: must be a TOML value or a bare word, such as '"a b"'"""),
+            (("--set", "option.x=a, b"), """a, b: must be a TOML value or bare words, such as '"a, b"'"""),
             (("--variant", "a option.timestep=1"), "a option.timestep=1: must be 'NAME: key=value; key=value'"),
             (("--no-such",), "unrecognized arguments: --no-such"),
         ):

@@ -23,7 +23,8 @@ struct TestScene final : SceneQuery {
     asked.insert(setting);
     return target;
   }
-  [[nodiscard]] MeasuredObstacles measure_obstacles(const char* setting) override {
+  [[nodiscard]] MeasuredObstacles measure_obstacles(const char* setting,
+                                                    double /*margin*/) override {
     asked.insert(setting);
     return {measured, moving_count};
   }

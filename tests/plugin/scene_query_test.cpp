@@ -138,6 +138,21 @@ TEST_CASE("scene query: a controller gets what it asks for, whatever its setting
   CHECK(value(model, data, "there_z") == Approx(0.1));  // as it was at the reference
 }
 
+TEST_CASE("scene query: names are looked up with the robot's prefix first", "[plugin]") {
+  const std::string more = R"(<geom name="A_pillar" type="sphere" size="0.01" pos="0.1 0.2 0.3"/>
+    <body name="A_target" mocap="true" pos="0.2 0 0.04"/>
+    <body name="tip" mocap="true" pos="0.05 0 0.04"/>)";
+  const ModelPtr model =
+      load("test.curious", "pillar = \"pillar\"\nwalls = \"pillar\"\nthere = \"tip\"\n",
+           things(-0.2, more));
+  const DataPtr data = make_data(model);
+  step(model, data, 1);
+  CHECK(value(model, data, "pillar_x") == Approx(-0.3));
+  CHECK(value(model, data, "target_z") == Approx(0.2));
+  CHECK(value(model, data, "walls") == 1.0);
+  CHECK(value(model, data, "there_z") == Approx(0.05));  // A_tip is a part of the robot
+}
+
 TEST_CASE("scene query: what is asked for in vain is refused by the setting's name", "[plugin]") {
   const auto refusal = [](const std::string& settings) {
     const Files files = arm_file("test.curious", settings);

@@ -61,6 +61,26 @@ std::string fault_table(const std::string& keys) { return "[[fault]]\n" + keys +
 
 }  // namespace
 
+TEST_CASE("start: a robot inside a geom is named in a scene with keyframes too", "[experiment]") {
+  const TemporaryFolder folder;
+  write_arm(folder, 0.2);
+  const auto scene = folder.write("in_table.xml", R"(<mujoco>
+<option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
+<asset><model name="robot" file="arm.toml"/></asset><worldbody>
+<geom name="table" type="box" size="0.2 0.2 0.02" pos="0 0 0.2"/>
+<geom name="shelf" type="box" size="0.2 0.2 0.005" pos="0 0 0.1"/>
+<attach model="robot" body="base" prefix="A_"/>
+<body name="target" mocap="true" pos="0.06 0 0.16"/></worldbody>
+<keyframe><key name="here"/></keyframe></mujoco>)");
+  for (const std::string& file :
+       {scene, folder.write("e.toml", "scene = \"in_table.xml\"\nkeyframe = \"here\"\n")}) {
+    const auto lines = prepare_run(load_experiment(file), {}).scene.notices;
+    REQUIRE(lines.size() == 1);  // the deepest
+    CHECK_THAT(lines[0], Contains("robot A_base starts inside a geom of the scene"));
+    CHECK_THAT(lines[0], Contains("geom 'table'") && Contains("[start-inside]"));
+  }
+}
+
 TEST_CASE("plausibility: a number of an experiment in another unit is named with its key",
           "[experiment]") {
   struct Case {

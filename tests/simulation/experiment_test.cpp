@@ -304,6 +304,7 @@ TEST_CASE("setting: key=value is split, numbers and words are read strictly", "[
   CHECK(setting_numbers(s, 3, 3, "") == std::vector<double>{0, 0, -9.81});
   CHECK_THROWS_AS(setting_numbers(s, 1, 2, "two"), ModelError);
   CHECK(setting_word(parse_setting("k=discrete")) == "discrete");
+  CHECK(setting_word(parse_setting("controller.obstacles = post rock ")) == "post rock");
   CHECK(setting_word(parse_setting("k=\"discrete\"")) == "discrete");
   for (const char* text : {"novalue", "=3", "key=", ""})
     CHECK_THROWS_AS(parse_setting(text), ModelError);

@@ -189,6 +189,88 @@ TEST_CASE("scene: settings that fit nothing are refused", "[scene]") {
   }
 }
 
+TEST_CASE("scene: a robot has settings of its own by its prefix", "[scene]") {
+  const TemporaryFolder folder;
+  folder.write("parts/a&m.toml", std::string(kArm) + R"([controller]
+plugin = "tendril.reach"
+)");
+  folder.write("robots.xml", R"(<mujoco><worldbody>
+    <attach prefix="arm/" body="base" model = 'a'/><attach model="a" body="base" prefix="B_"/>
+    <frame pos="0.5 0 0"><attach model="a" body="base" prefix="C"/></frame>
+    <body name="target" mocap="true"/><body name="B_target" mocap="true"/>
+    <body name="Ctarget" pos="0 0 1"/></worldbody></mujoco>)");
+  const auto file = folder.write("scene.xml", R"(<mujoco><compiler conflict="merge"/>
+    <asset><model name="a" file="parts/a&amp;m.toml"/></asset><include file="robots.xml"/></mujoco>)");
+  const auto load = [&](const std::vector<Setting>& settings) {
+    return load_scene(file, settings);
+  };
+  const auto last_link = [](const Scene& scene, const std::string& prefix) {
+    int count = 0;
+    const auto name = [&] { return prefix + "s1_l" + std::to_string(count + 1); };
+    while (mj_name2id(scene.model.get(), mjOBJ_BODY, name().c_str()) >= 0) ++count;
+    return count;
+  };
+  // Targets are looked up with the prefix first; that of C is no mocap body.
+  CHECK_THROWS_WITH(load({}), Catch::Contains("target = Ctarget: must be a mocap body"));
+  const Setting other = set("controller.C.target", "B_target");
+  const Scene alike = load({other});
+  REQUIRE(alike.robots.size() == 3);
+  CHECK(alike.robots[0].target == "target");
+  CHECK(alike.robots[1].target == "B_target");
+  CHECK(alike.robots[2].target == "B_target");
+
+  const Scene scene =
+      load({other, set("robot.arm/.section.1.links", "6"), set("robot.section.*.links", "3"),
+            set("robot.B_.section.1.links", "5"), set("controller.arm/.rate_limit", "2")});
+  CHECK(last_link(scene, "arm/") == 3);  // later settings win
+  CHECK(last_link(scene, "B_") == 5);
+  CHECK(last_link(scene, "C") == 3);
+  CHECK(scene.robots[0].config(*scene.model, "rate_limit") == "2");
+  CHECK(scene.robots[1].config(*scene.model, "rate_limit").empty());
+  CHECK_THAT(scene.source_files.at("parts/a&m@B_.toml"), Catch::Contains("links = 5"));
+  CHECK_THAT(scene.source_files.at("parts/a&m.toml"), Catch::Contains("links = 3"));
+
+  for (const char* const key : {"controller.D_.rate_limit", "robot.D_.section.1.links"}) {
+    CAPTURE(key);
+    CHECK_THROWS_WITH(load({other, set(key, "5")}),
+                      "--set: " + std::string(key) +
+                          ": 5: 'D_' is no prefix of a robot: the scene has B_, C, arm/");
+  }
+}
+
+TEST_CASE("scene: two robots of one prefix are refused in one line", "[scene]") {
+  const Files files;
+  const auto scene = files.folder.write("two.xml", R"(<mujoco><compiler conflict="merge"/>
+    <asset><model name="arm" file="parts/arm.toml"/></asset>
+    <worldbody><attach model="arm" body="base" prefix="A_"/><attach model="arm" body="base" prefix="A_"/>
+    </worldbody></mujoco>)");
+  CHECK_THROWS_WITH(load_scene(scene),
+                    Catch::Contains("element base already exists with prefix A_"));
+}
+
+TEST_CASE("scene: a geom that the straight arm nowhere leaves is no obstacle, which a notice says",
+          "[scene]") {
+  const TemporaryFolder folder;
+  folder.write("arm.toml", std::string(kArm) + R"([controller]
+plugin = "tendril.reach"
+avoidance = true
+)");
+  const auto file = folder.write("scene.xml", R"(<mujoco><compiler conflict="merge"/>
+    <asset><model name="arm" file="arm.toml"/></asset><worldbody>
+    <geom name="floor" type="plane" size="1 1 1"/>
+    <geom name="housing" type="box" size="0.1 0.1 0.2"/>
+    <attach model="arm" body="base" prefix="A_"/><body name="target" mocap="true"/>
+    </worldbody></mujoco>)");
+  const std::string notice =
+      "A: geom housing: contains the straight arm from its base on, so it is no obstacle "
+      "[obstacle-left-out]";
+  const auto notices = load_scene(file).notices;
+  REQUIRE(notices.size() == 1);
+  CHECK_THAT(notices.front(), Catch::EndsWith(notice));
+  const Setting floor = set("controller.obstacles", "floor");
+  CHECK(load_scene(file, std::span(&floor, 1)).notices.empty());
+}
+
 TEST_CASE("scene: an old name of a controller's setting is refused with the present one",
           "[scene]") {
   const Files files;

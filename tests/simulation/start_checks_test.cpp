@@ -70,6 +70,12 @@ TEST_CASE("start: a robot inside something is reported with both names", "[scene
 TEST_CASE("start: robots that are next to things, and touch them, are not reported", "[scene]") {
   CHECK(warnings(kAttached).empty());
   CHECK(warnings(std::string(kAttached) + R"(<geom type="plane" size="1 1 1"/>)").empty());
+  const auto on_floor = [](double depth) {
+    return warnings(fmt::format(
+        R"(<frame pos="0 0 {}">{}</frame><geom type="plane" size="1 1 1"/>)", -depth, kAttached));
+  };
+  CHECK(on_floor(0.005).empty());
+  CHECK(on_floor(0.06).size() == 1);
   CHECK(warnings(std::string(kAttached) +
                  R"(<geom type="box" size="0.02 0.1 0.1" pos="0.028 0 0.1"/>)")
             .empty());
