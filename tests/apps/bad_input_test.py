@@ -25,6 +25,8 @@ FOLLOW = (
 )
 SCENE = """<mujoco><compiler conflict="merge"/><asset><model name="arm" file="{arm}"/></asset>
 <worldbody>{bodies}<attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
+TWICE = """<mujoco><asset><model name="arm" file="good.toml"/></asset><worldbody>
+<attach model="arm" body="base" prefix="A_"/><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
 MOCAP = '<body name="target" mocap="true" pos="0 0 0.1"/>'
 FIXED = '<body name="target" pos="0 0 0.1"/>'
 EXPERIMENT = 'scene = "good.xml"\nduration = 0.01\n'
@@ -116,7 +118,21 @@ CASES = [
     ("set without value", {}, run("good.xml", "--set", "option.timestep"), USAGE, ["--set", "key=value"]),
     ("set of an unknown key", {}, run("good.xml", "--set", "speed=1"), USAGE, ["--set", "speed", "option."]),
     ("set of an option", {}, run("good.xml", "--set", "duration=1"), USAGE, ["must be given as --duration 1"]),
-    ("set of two words", {}, run("good.xml", "--set", "controller.x=a b"), USAGE, ["a b: must", """'"a b"'"""]),
+    ("set of no TOML", {}, run("good.xml", "--set", "controller.x=a, b"), USAGE, ["a, b: must", """'"a, b"'"""]),
+    (
+        "set of a prefix that the scene does not have",
+        {},
+        run("good.xml", "--set", "controller.B_.rate_limit=1"),
+        USAGE,
+        ["controller.B_.rate_limit", "'B_' is no prefix of a robot: the scene has A_"],
+    ),
+    (
+        "a prefix twice",
+        {"two.xml": TWICE},
+        run("two.xml"),
+        USAGE,
+        ["two.xml", "element base already exists with prefix A_"],
+    ),
     (
         "set of a bad timestep",
         {},
