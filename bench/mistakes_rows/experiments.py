@@ -208,12 +208,12 @@ MISTAKES = [
     experiment("S21", "`--set duration=14`", 2, ("--set", "duration", "", "--duration"), SWEEP, "--set", "duration=14"),
     experiment(
         "S22",
-        "`--set` of a text with a blank",
+        "`--set` of a text with a comma",
         2,
-        ("--set", r"controller\.obstacles", "post rock", 'quot|"post rock"'),
+        ("--set", r"controller\.obstacles", "post, rock", 'quot|"post, rock"'),
         SWEEP,
         "--set",
-        "controller.obstacles=post rock",
+        "controller.obstacles=post, rock",
     ),
     Mistake(
         "S23",

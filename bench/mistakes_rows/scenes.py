@@ -172,10 +172,10 @@ MISTAKES = [
     ),
     scene_row(
         "M18",
-        "target with the arm's prefix",
+        "target with the prefix of another arm",
         2,
-        ("", "target", "= target", "A_target"),
-        scene('name="target"', 'name="A_target"'),
+        ("", "target", "= target", "B_target"),
+        scene('name="target"', 'name="B_target"'),
         'scene = "scene.xml"\nduration = 0.02\n' + CHECK,
     ),
     scene_row(

@@ -20,8 +20,9 @@ constexpr const char* kDamaged = "is truncated or damaged";
 
 // Readings of a block of metadata until its checksum is right: a file that is being written can
 // need more than one. HDF5 waits 1 ns after the first and twice as long after each further one,
-// 0.07 s altogether; its default of 100 attempts would never end.
-constexpr unsigned kReadAttempts = 26;
+// 0.5 s altogether, longer than a busy machine keeps the writer from running; its default of 100
+// attempts would never end.
+constexpr unsigned kReadAttempts = 29;
 constexpr hsize_t kMaxBytes = 1u << 31;  // of one reading; more is damage, not a recording
 constexpr hsize_t kFewBytes = 1u << 22;  // of one reading that needs no further check
 constexpr hsize_t kExpansion = 1032;     // of deflate, at most
