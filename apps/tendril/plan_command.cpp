@@ -98,18 +98,22 @@ void write_solution(const PlanArguments& arguments, const PlanFile& plan,
   const ContactPath& path = solution.paths[index];
   if (!arguments.path.empty())
     simulation::write_text_file(arguments.path, path_csv(path, arguments.spacing));
-  const auto write = [&](const char* option, const std::string& file, const auto& text) {
+  // `shown` of the command in the first line of the file.
+  const auto write = [&](const char* option, const std::string& file, const char* shown,
+                         const auto& text) {
     if (file.empty()) return;
     if (plan.grasp)
       throw ModelError(fmt::format("{}: of paths to a target, not of grasps", option));
     simulation::write_text_file(
-        file, fmt::format("# tendril plan {} --solution {} {} FILE\n",
+        file, fmt::format("# tendril plan {} --solution {}{}\n",
                           std::filesystem::path(arguments.file).filename().string(),
-                          arguments.solution, option) +
+                          arguments.solution, shown) +
                   text());
   };
-  write("--plan", arguments.plan, [&] { return contact_plan_text(executable_plan(plan, path)); });
-  write("--robot", arguments.robot, [&] { return planned_robot_toml(plan, path); });
+  write("--plan", arguments.plan, "",
+        [&] { return contact_plan_text(executable_plan(plan, path)); });
+  write("--robot", arguments.robot, " --robot FILE",
+        [&] { return planned_robot_toml(plan, path); });
 }
 
 /// Paths in contact with obstacles.
