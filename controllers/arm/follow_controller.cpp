@@ -72,8 +72,7 @@ void check_straight(const Path& path, double feed_end) {
     if (path.position(s).head<2>().norm() > 1e-6) {
       throw ModelError(
           fmt::format("the path leaves the feed axis at {}: must be straight along +z of the arm's "
-                      "base frame, in "
-                      "which waypoints are, for the {} that the base is fed",
+                      "base frame, in which waypoints are, for the {} that the base is fed",
                       millimeters(s), millimeters(feed_end)));
     }
   }
@@ -169,9 +168,9 @@ FollowController::FollowController(const ArmContext& context)
     : robot_(context.robot),
       advance_(robot_, read_growth(context.settings, robot_)),
       speed_limit_(context.settings.number("speed")),
-      arm_length_(straight_length(robot_)),
       body_radius_(context.body_radius),
       start_delay_(context.settings.number("start_delay")),
+      tip_contacts_(context),
       advance_end_(advance_.limit()),
       jam_(context.settings, context.feed_force_limit),
       retries_(context.settings.integer("jam_retries")),
@@ -186,7 +185,6 @@ FollowController::FollowController(const ArmContext& context)
       deflection_(robot_),
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
-      reference_(states_.size()),
       q_last_(robot_.coordinate_count()),
       q_candidate_(robot_.coordinate_count()) {
   require_driven(context);
@@ -214,8 +212,7 @@ void FollowController::plan_path(const Settings& settings) {
     check_straight(path_, std::min(advance_end_, robot_.base().feed_limit));
     check_bends(path_, robot_, advance_, advance_end_);
   } catch (const ModelError& error) {
-    throw ModelError(
-        fmt::format("{}: {}", settings.has("arcs") ? "arcs" : "waypoints", error.what()));
+    throw ModelError(fmt::format("{}: {}", path_key(settings), error.what()));
   }
   least_deviation_ = least_deviation(robot_, path_, advance_, advance_end_).distance;
 }
@@ -265,10 +262,7 @@ Eigen::Vector3d FollowController::across(std::span<const double> memory, double 
 Eigen::Vector3d FollowController::free_side(const ArmMeasurement& measurement,
                                             std::span<const double> memory,
                                             double s) const noexcept {
-  Eigen::Vector3d push = Eigen::Vector3d::Zero();
-  for (const MeasuredContact& contact : measurement.contacts)
-    if (is_at_tip(contact)) push += contact.force * contact.normal;
-  push = across(memory, s, push);
+  const Eigen::Vector3d push = across(memory, s, tip_contacts_.push(measurement));
   const double norm = push.norm();
   return norm > 1e-3 ? Eigen::Vector3d(push / norm) : Eigen::Vector3d::Zero();
 }
@@ -343,17 +337,16 @@ bool FollowController::load_shape(const ArmMeasurement& measurement, std::span<c
 
 /// Returns where the tip of a commanded shape should be.
 Eigen::Vector3d FollowController::reference(std::span<const SectionState> states, double advance,
-                                            std::span<const double> memory) noexcept {
-  if (!body_first_ || advance >= advance_end_) return shifted_curve(memory, head(advance));
-  std::copy(states.begin(), states.end(), reference_.begin());
-  const BaseState base = advance_.apply(advance, reference_);
-  return tip_pose(robot_, states, base).translation();
+                                            std::span<const double> memory) const noexcept {
+  const bool to_path = !body_first_ || advance >= advance_end_;
+  return to_path ? shifted_curve(memory, head(advance))
+                 : tip_pose(robot_, states, advance_.base(advance)).translation();
 }
 
 /// A jam: tip error or feed force above its limit for the time `jam_time`. The first few times the
 /// arm is retracted, to be fed again next to where it was; then it stops for good.
 void FollowController::watch_jam(const ArmMeasurement& measurement, std::span<const double> memory,
-                                 std::span<double> next, Motion& motion) noexcept {
+                                 std::span<double> next, Motion& motion) const noexcept {
   const Eigen::Vector3d tip = measurement.X_BE.translation();
   const double deviation = (tip - reference(states_, motion.advance, next)).norm();
   motion.begun = motion.retracted && settle(measurement, deviation, memory, next);
@@ -437,24 +430,18 @@ void FollowController::advance(double h, std::span<const double> memory, std::sp
   command.q = q_candidate_;
   command.plan = q_candidate_;
   command.q_rate = (q_candidate_ - q_last_) / h;
-  reference_ = candidate_;
-  command.base = advance_.apply(motion.advance, reference_);
-  if (moves) command.feed_rate = (command.base.feed - std::min(last, robot_.base().feed_limit)) / h;
+  command.base = advance_.base(motion.advance);
+  if (moves) command.feed_rate = (command.base.feed - advance_.base(last).feed) / h;
 }
 
 /// Corrects on the measured tip; its reference is the point of the path at the tip's arc length.
 void FollowController::correct(const ArmMeasurement& measurement, const Motion& motion,
                                std::span<const double> memory, std::span<double> next,
                                ArmCommand& command) noexcept {
-  Eigen::Vector3d off =
+  const Eigen::Vector3d off =
       reference(candidate_, motion.advance, next) - measurement.X_BE.translation();
-  // Against a wall no correction advances the tip; integrating it would wind up the arm behind.
-  for (const MeasuredContact& contact : measurement.contacts) {
-    const double into = contact.normal.dot(off);
-    if (is_at_tip(contact) && into < 0.0) off -= into * contact.normal;
-  }
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  error.head<3>() = off;
+  error.head<3>() = tip_contacts_.correctable(measurement, off);
   integral_.update(measurement, error, motion.jammed, integral_memory_(memory),
                    integral_memory_(next), command.q);
   if (compensates_) deflection_.compensate(measurement, command.q);

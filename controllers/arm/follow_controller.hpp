@@ -7,6 +7,7 @@
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/feed_drive.hpp"
 #include "controllers/arm/follow_poses_controller.hpp"
+#include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/interface/arm_memory.hpp"
@@ -79,9 +80,6 @@ class FollowController final : public ArmController {
   /// Returns the component of a vector across the path at its arc length `s`.
   [[nodiscard]] Eigen::Vector3d across(std::span<const double> memory, double s,
                                        const Eigen::Vector3d& v) const noexcept;
-  [[nodiscard]] bool is_at_tip(const MeasuredContact& contact) const noexcept {
-    return !contact.is_guide && contact.arc_length > arm_length_ - 3.0 * body_radius_;
-  }
   [[nodiscard]] double head(double advance) const noexcept {  // arc length of the tip on the path
     return advance + advance_.start_length();
   }
@@ -92,12 +90,12 @@ class FollowController final : public ArmController {
   [[nodiscard]] Eigen::Vector3d free_side(const ArmMeasurement& measurement,
                                           std::span<const double> memory, double s) const noexcept;
   [[nodiscard]] Eigen::Vector3d reference(std::span<const SectionState> states, double advance,
-                                          std::span<const double> memory) noexcept;
+                                          std::span<const double> memory) const noexcept;
 
   bool load_shape(const ArmMeasurement& measurement, std::span<const double> memory,
                   std::span<double> next) noexcept;
   void watch_jam(const ArmMeasurement& measurement, std::span<const double> memory,
-                 std::span<double> next, Motion& motion) noexcept;
+                 std::span<double> next, Motion& motion) const noexcept;
   bool settle(const ArmMeasurement& measurement, double deviation, std::span<const double> memory,
               std::span<double> next) const noexcept;
   void begin_retreat(const ArmMeasurement& measurement, std::span<const double> memory,
@@ -112,7 +110,8 @@ class FollowController final : public ArmController {
 
   ContinuumRobot robot_;
   Advance advance_;
-  double speed_limit_, arm_length_, body_radius_, start_delay_;
+  double speed_limit_, body_radius_, start_delay_;
+  TipContacts tip_contacts_;
   double advance_end_;  // of a fixed path; for a trail the limit of the advance
   JamDetector jam_;
   int retries_;
@@ -144,8 +143,8 @@ class FollowController final : public ArmController {
   Slot<int> trail_count_;
   MatrixSlot<Eigen::MatrixXd> trail_points_;
 
-  std::vector<SectionState> states_, candidate_, reference_;  // scratch
-  Eigen::VectorXd q_last_, q_candidate_;                      // scratch
+  std::vector<SectionState> states_, candidate_;  // scratch
+  Eigen::VectorXd q_last_, q_candidate_;          // scratch
 };
 
 /// Quantities of `tendril.follow`: those of both controllers.

@@ -78,6 +78,10 @@ std::span<const SettingInfo> path_settings() {
   return kSettings;
 }
 
+const char* path_key(const Settings& settings) {
+  return settings.has("arcs") ? "arcs" : "waypoints";
+}
+
 Path read_path(const Settings& settings) {
   if (!settings.has("arcs")) return read_waypoints(settings);
   if (settings.has("waypoints"))

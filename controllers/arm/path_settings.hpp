@@ -10,6 +10,9 @@ namespace tendril {
 /// Rows of the path that an arm follows: `waypoints` with `corner_radius`, or `arcs`.
 [[nodiscard]] std::span<const SettingInfo> path_settings();
 
+/// The one of these settings that gives the path, for messages.
+[[nodiscard]] const char* path_key(const Settings& settings);
+
 /// The path of these settings, in the frame of the arm's base: it begins at the base, and runs
 /// along its z axis to the first waypoint. Throws ModelError naming the setting.
 [[nodiscard]] Path read_path(const Settings& settings);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "controllers/arm/passive_sections.hpp"
 #include "controllers/arm/path_settings.hpp"
@@ -23,25 +22,18 @@ constexpr OwnQuantities<SteerController::kQuantities> own;
 
 constexpr int kFitSteps = 3;         // Gauss-Newton steps of the warm-started fit
 constexpr int kProjections = 3;      // of the tip on the path, from where it was
-constexpr double kTipRadii = 3.0;    // of the body: contacts at the tip
 constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed arm is drawn back
 constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
-constexpr double kPressed = 0.9;     // of the force limit: a jam
-constexpr double kTurnGain = 4.0;    // [1/s]
-constexpr double kAimed = 0.02;      // sine of the angle to the path that needs no turn
+constexpr double kPressed =
+    0.9;  // of the force limit, at which the feed has all but stopped: a jam
+constexpr double kTurnGain = 4.0;  // [1/s]
+constexpr double kAimed = 0.02;    // sine of the angle to the path that needs no turn
 
 /// The sections from `first` on, on a base of their own.
 ContinuumRobot part_of(const ContinuumRobot& robot, int first) {
   std::vector<SectionParameters> sections;
-  for (int i = first; i < robot.section_count(); ++i) {
-    const Section& section = robot.section(i);
-    sections.push_back(
-        {.length = section.length(),
-         .variable_length = section.variable_length(),
-         .bend_angle_limit = section.bend_angle_limit(),
-         .length_weights = {section.length_weights().begin(), section.length_weights().end()},
-         .angle_weights = {section.angle_weights().begin(), section.angle_weights().end()}});
-  }
+  for (int i = first; i < robot.section_count(); ++i)
+    sections.push_back(robot.section(i).parameters());
   return ContinuumRobot(sections);
 }
 
@@ -98,7 +90,8 @@ SteerController::SteerController(const ArmContext& context)
       rate_limit_(context.settings.number("rate_limit")),
       force_limit_(context.settings.number("tip_force_limit")),
       retries_(context.settings.integer("jam_retries")),
-      jam_(context.settings, context.feed_force_limit, false),
+      tip_contacts_(context),
+      jam_(context.settings, context.feed_force_limit, kPressed * force_limit_),
       path_(read_path(context.settings)),
       fit_(steered_, {.iterations = kFitSteps}),
       integral_(robot_, correction(context, first_), context.timestep),
@@ -110,8 +103,8 @@ SteerController::SteerController(const ArmContext& context)
       q_last_(steered_.coordinate_count()) {
   if (path_.length() <= arm_length_)
     throw ModelError(
-        fmt::format("waypoints: path length = {:.4g} m: must exceed the arm's length of {:.4g} m",
-                    path_.length(), arm_length_));
+        fmt::format("{}: path length = {:.4g} m: must exceed the arm's length of {:.4g} m",
+                    path_key(context.settings), path_.length(), arm_length_));
   if (robot_.base().feed_limit <= 0.0)
     throw ModelError("robot: base.feed = 0: must be > 0: the arm is fed along the path");
 }
@@ -144,19 +137,19 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
     turn(measurement, head, memory, next, command);
   else
     bend(measurement, head, memory, next, command);
-  const bool jammed = advance(measurement, head, memory, next, command);
+  const double tip_force = tip_contacts_.force(measurement);
+  const bool jammed = advance(measurement, head, tip_force, memory, next, command);
 
   report.iterations = turns_ ? 0 : kFitSteps;
   report.target = path_.position(head);
   report.tip_error = (report.target - tip).norm();
   report.progress = head / path_.length();
-  const bool is_there = head >= path_.length() - body_radius_;
   const bool is_at_end = feed_(next) >= robot_.base().feed_limit;
-  report.status = is_there    ? ControllerStatus::Finished
-                  : jammed    ? ControllerStatus::Jammed
-                  : is_at_end ? ControllerStatus::NotReached
-                              : ControllerStatus::Working;
-  own(report, "tip_force") = force_on_tip(measurement);
+  report.status = is_there(head) ? ControllerStatus::Finished
+                  : jammed       ? ControllerStatus::Jammed
+                  : is_at_end    ? ControllerStatus::NotReached
+                                 : ControllerStatus::Working;
+  own(report, "tip_force") = tip_force;
   own(report, "jams") = jams_(next);
 }
 
@@ -185,15 +178,9 @@ void SteerController::bend(const ArmMeasurement& measurement, double head,
   command.has_plan = false;  // they have shapes that sections of constant curvature do not have
   command.q_rate.tail(count) = (q_ - q_last_) / h;
 
-  // The tip beside the path. Against a wall no correction moves it.
-  Vector3d off = path_.position(head) - measurement.X_BE.translation();
-  for (const MeasuredContact& contact : measurement.contacts) {
-    const double into = contact.normal.dot(off);
-    if (contact.arc_length > arm_length_ - kTipRadii * body_radius_ && into < 0.0)
-      off -= into * contact.normal;
-  }
+  const Vector3d off = path_.position(head) - measurement.X_BE.translation();
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  error.head<3>() = off;
+  error.head<3>() = tip_contacts_.correctable(measurement, off);
   integral_.update(measurement, error, false, integral_memory_(memory), integral_memory_(next),
                    command.q);
 }
@@ -222,7 +209,7 @@ void SteerController::turn(const ArmMeasurement& measurement, double head,
 }
 
 /// One step of the feed. Returns whether the arm is jammed for good.
-bool SteerController::advance(const ArmMeasurement& measurement, double head,
+bool SteerController::advance(const ArmMeasurement& measurement, double head, double tip_force,
                               std::span<const double> memory, std::span<double> next,
                               ArmCommand& command) const noexcept {
   const double h = measurement.timestep, feed = feed_(memory);
@@ -230,12 +217,8 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head,
   const bool is_back = feed <= retreat_to_(memory);
   const bool retreating = retreating_(memory) && !is_back;
   retreating_(next) = retreating;
-  const double tip_force = force_on_tip(measurement);
-  const bool pressed = tip_force >= kPressed * force_limit_;  // the feed has all but stopped
-  const JamDetector::State jam =
-      jam_.step(begun && !retreating, 0.0,
-                pressed ? std::numeric_limits<double>::infinity() : measurement.feed_force, h,
-                jam_memory_(memory), jam_memory_(next));
+  const JamDetector::State jam = jam_.step(begun && !retreating, tip_force, measurement.feed_force,
+                                           h, jam_memory_(memory), jam_memory_(next));
   bool jammed = jam != JamDetector::State::Free;
   if (jam == JamDetector::State::Begins && jams_(memory) < retries_) {
     jams_(next) = jams_(memory) + 1;
@@ -246,9 +229,10 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head,
     jam_.release(jam_memory_(next));
     jammed = false;
   }
-  const bool is_there = head >= path_.length() - body_radius_;
   const double slow = std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
-  const double goal = !begun || is_there || jammed ? 0.0 : retreating ? -speed_ : slow * speed_;
+  const double goal = !begun || is_there(head) || jammed ? 0.0
+                      : retreating                       ? -speed_
+                                                         : slow * speed_;
   const double step = acceleration_ * h, last = feed_speed_(memory);
   const double rate = jammed ? 0.0 : std::clamp(goal, last - step, last + step);
   feed_speed_(next) = rate;
@@ -256,14 +240,6 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head,
   command.base.feed = feed_(next);
   command.feed_rate = rate;
   return jammed;
-}
-
-double SteerController::force_on_tip(const ArmMeasurement& measurement) const noexcept {
-  double force = 0.0;
-  for (const MeasuredContact& contact : measurement.contacts)
-    if (!contact.is_guide && contact.arc_length > arm_length_ - kTipRadii * body_radius_)
-      force += contact.force;
-  return force;
 }
 
 int SteerController::path(std::span<const double> /*memory*/,

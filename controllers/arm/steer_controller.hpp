@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/watch/jam_detector.hpp"
@@ -46,9 +47,12 @@ class SteerController final : public ArmController {
             std::span<double> next, ArmCommand& command) noexcept;
   void turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
             std::span<double> next, ArmCommand& command) const noexcept;
-  bool advance(const ArmMeasurement& measurement, double head, std::span<const double> memory,
-               std::span<double> next, ArmCommand& command) const noexcept;
-  [[nodiscard]] double force_on_tip(const ArmMeasurement& measurement) const noexcept;
+  bool advance(const ArmMeasurement& measurement, double head, double tip_force,
+               std::span<const double> memory, std::span<double> next,
+               ArmCommand& command) const noexcept;
+  [[nodiscard]] bool is_there(double head) const noexcept {
+    return head >= path_.length() - body_radius_;
+  }
 
   ContinuumRobot robot_;
   int first_;               // section that is steered
@@ -57,6 +61,7 @@ class SteerController final : public ArmController {
   double steered_length_, arm_length_, body_radius_, start_delay_;
   double speed_, acceleration_, rate_limit_, force_limit_;
   int retries_;
+  TipContacts tip_contacts_;
   JamDetector jam_;
   Path path_;
   ShapeFit fit_;

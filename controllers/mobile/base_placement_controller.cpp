@@ -48,13 +48,10 @@ Eigen::Vector3d to_numbers(const PlatformPose& pose) noexcept {
 MobileContinuum shortened(const MobileContinuum& robot, double fraction) {
   std::vector<SectionParameters> sections;
   for (int i = 0; i < robot.arm.section_count(); ++i) {
-    const Section& section = robot.arm.section(i);
-    const auto lengths = section.length_weights(), angles = section.angle_weights();
-    sections.push_back({.length = (1.0 - fraction) * section.length(),
-                        .variable_length = (1.0 - fraction) * section.variable_length(),
-                        .bend_angle_limit = section.bend_angle_limit(),
-                        .length_weights = {lengths.begin(), lengths.end()},
-                        .angle_weights = {angles.begin(), angles.end()}});
+    SectionParameters section = robot.arm.section(i).parameters();
+    section.length *= 1.0 - fraction;
+    section.variable_length *= 1.0 - fraction;
+    sections.push_back(std::move(section));
   }
   return {.arm = ContinuumRobot(std::move(sections), robot.arm.base()), .X_PB = robot.X_PB};
 }

@@ -14,6 +14,7 @@
 #include "simulation/scene/robot_settings.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model/xml_node.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -164,8 +165,8 @@ class Attachments {
     std::string value;  // of attach its prefix, of model its file
   };
 
-  Attachments(const fs::path& folder, const std::string& name) {
-    read(folder, name);
+  explicit Attachments(const fs::path& scene) : folder_(scene.parent_path()) {
+    read(scene.filename().string());
     std::erase_if(attached_, [&](const Place& place) { return model(place.model) == nullptr; });
   }
 
@@ -176,25 +177,32 @@ class Attachments {
     const auto found = models_.find(name);
     return found != models_.end() ? &found->second : nullptr;
   }
+  [[nodiscard]] std::vector<AttachedFile> files() const {
+    std::vector<AttachedFile> files;
+    for (const Place& place : attached_)
+      files.push_back({place.value, folder_ / model(place.model)->value});
+    return files;
+  }
 
  private:
   /// What cannot be read is refused by SceneReader.
-  void read(const fs::path& folder, const std::string& name) {
+  void read(const std::string& name) {
     std::error_code ignored;
-    if (!read_.insert(name).second || !fs::is_regular_file(folder / name, ignored)) return;
-    for (Element& element : scan_elements(read_text_file(folder / name))) {
+    if (!read_.insert(name).second || !fs::is_regular_file(folder_ / name, ignored)) return;
+    for (Element& element : scan_elements(read_text_file(folder_ / name))) {
       const auto text = [&](const char* key) {
         const auto found = element.attributes.find(key);
         return found != element.attributes.end() ? found->second : std::string();
       };
       const std::string file = text("file"), model = text("model"), model_name = text("name");
-      if (element.name == "include") read(folder, file);
+      if (element.name == "include") read(file);
       if (element.name == "attach") attached_.push_back({name, element, model, text("prefix")});
       if (element.name == "model" && file.ends_with(".toml"))
         models_.insert({model_name, {name, element, model_name, file}});
     }
   }
 
+  fs::path folder_;
   std::set<std::string> read_;
   std::vector<Place> attached_;
   std::map<std::string, Place> models_;
@@ -214,7 +222,7 @@ class OwnSettings {
       const std::string name = own_name(model.value, place.value);
       if (!files_.texts.contains(name)) {
         add_model(model.value, name, place.value);
-        insert(model, fmt::format(R"(<model name="{0}" file="{0}"/>)", as_xml(name)));
+        insert(model, fmt::format(R"(<model name="{0}" file="{0}"/>)", xml_escaped(name)));
       }
       replace_model(place, name);
     }
@@ -233,21 +241,6 @@ class OwnSettings {
         prefix.begin(), prefix.end(), [](char c) { return c == '/' || c == '\\'; }, '-');
     const fs::path path(file);
     return (path.parent_path() / (path.stem().string() + "@" + prefix + ".toml")).string();
-  }
-
-  static std::string as_xml(std::string_view text) {
-    std::string xml;
-    for (const char c : text) {
-      if (c == '&')
-        xml += "&amp;";
-      else if (c == '<')
-        xml += "&lt;";
-      else if (c == '"')
-        xml += "&quot;";
-      else
-        xml += c;
-    }
-    return xml;
   }
 
   void add_model(const std::string& file, const std::string& name, const std::string& prefix) {
@@ -275,7 +268,7 @@ class OwnSettings {
     if (!std::regex_search(from, text.end(), found, kModel)) return;
     const auto at = static_cast<std::size_t>(found[2].first - text.begin());
     edits_[place.file][at] = {static_cast<std::size_t>(found[2].length()),
-                              '"' + as_xml(name) + '"'};
+                              '"' + xml_escaped(name) + '"'};
   }
 
   fs::path folder_;
@@ -358,20 +351,16 @@ class EngineFiles {
 }  // namespace
 
 std::vector<AttachedFile> attached_files(const fs::path& scene) {
-  const Attachments attachments(scene.parent_path(), scene.filename().string());
-  std::vector<AttachedFile> files;
-  for (const Attachments::Place& place : attachments.attached())
-    files.push_back({place.value, scene.parent_path() / attachments.model(place.model)->value});
-  return files;
+  return Attachments(scene).files();
 }
 
 SceneFiles read_scene_files(const fs::path& scene, std::span<const Setting> settings) {
   const fs::path folder = scene.parent_path();
-  const std::string name = scene.filename().string();
-  const RobotSettings of_robots(settings, attached_files(scene));
+  const Attachments attachments(scene);
+  const RobotSettings of_robots(settings, attachments.files());
   SceneFiles files;
-  SceneReader(folder, of_robots, files).read(name);
-  OwnSettings(folder, of_robots, files).apply(Attachments(folder, name));
+  SceneReader(folder, of_robots, files).read(scene.filename().string());
+  OwnSettings(folder, of_robots, files).apply(attachments);
   return files;
 }
 

@@ -6,17 +6,17 @@
 #include <sstream>
 #include <utility>
 
+#include "tendril/ik/false_position.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr int kSamples = 64;          // intervals of the bend's range
-constexpr double kRounding = 1e-9;    // [m], [rad]: of a straight section, and ratio of limits
-constexpr double kSmallBend = 1e-4;   // ratio of the limit at which alpha/tangent is its limit
-constexpr double kNoTangent = 1e-6;   // [rad], below it links are those of the limit
-constexpr int kRootIterations = 100;  // of the false position
+constexpr int kSamples = 64;         // intervals of the bend's range
+constexpr double kRounding = 1e-9;   // [m], [rad]: of a straight section, and ratio of limits
+constexpr double kSmallBend = 1e-4;  // ratio of the limit at which alpha/tangent is its limit
+constexpr double kNoTangent = 1e-6;  // [rad], below it links are those of the limit
 
 bool is_finite(const SectionBend& bend) noexcept {
   return std::isfinite(bend.theta) && std::isfinite(bend.extension);
@@ -89,30 +89,20 @@ SectionBend MappedSection::reach(double rho, double z, const SectionBend& from) 
   return {std::clamp(found.theta, 0.0, section_.bend_angle_limit_at(extension)), extension};
 }
 
-/// The bend whose chord angle is alpha, by false position (Illinois) between two samples; the limit
+/// The bend whose chord angle is alpha, by false position between two samples; the limit
 /// where alpha is larger.
 double MappedSection::bend_with_chord_angle(double alpha) const noexcept {
   if (alpha >= chord_angles_.back()) return section_.bend_angle_limit();
   const auto above = std::upper_bound(chord_angles_.begin() + 1, chord_angles_.end() - 1, alpha);
   const double step = section_.bend_angle_limit() / kSamples;
-  double b = step * static_cast<double>(above - chord_angles_.begin()), a = b - step;
-  double f_a = *(above - 1) - alpha, f_b = *above - alpha;
+  const double b = step * static_cast<double>(above - chord_angles_.begin()), a = b - step;
+  const double f_a = *(above - 1) - alpha, f_b = *above - alpha;
   if (f_a >= 0.0) return a;
-  for (int i = 0; i < kRootIterations && f_b != 0.0; ++i) {
-    const double theta = b - f_b * (b - a) / (f_b - f_a);
-    if (!(theta > std::min(a, b) && theta < std::max(a, b))) break;
+  const auto excess = [&](double theta) {
     const SectionEnd end = map_.forward(theta, 0.0);
-    const double f = chord_angle(end.x, end.z) - alpha;
-    if ((f < 0.0) != (f_b < 0.0)) {
-      a = b;
-      f_a = f_b;
-    } else {
-      f_a *= 0.5;
-    }
-    b = theta;
-    f_b = f;
-  }
-  return b;
+    return chord_angle(end.x, end.z) - alpha;
+  };
+  return false_position(excess, a, f_a, b, f_b);
 }
 
 TangentLinks MappedSection::links(const SectionEnd& end) const noexcept {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "tendril/ik/false_position.hpp"
+
 namespace tendril {
 namespace {
 
@@ -109,22 +111,6 @@ BendSearch find_bend(const SectionShape& shape, const PolarTarget& target, doubl
 /// Samples f in steps of kRootStep and searches every dip of |f| between the samples as well.
 template <class F>
 double first_root(const F& f, double low, double high) noexcept {
-  const auto between = [&f](double a, double f_a, double b, double f_b) {
-    for (int i = 0; i < kRootIterations && f_b != 0.0; ++i) {  // false position, Illinois rule
-      const double c = b - f_b * (b - a) / (f_b - f_a);
-      if (!(c > std::min(a, b) && c < std::max(a, b))) break;
-      const double f_c = f(c);
-      if ((f_c < 0.0) != (f_b < 0.0)) {
-        a = b;
-        f_a = f_b;
-      } else {
-        f_a *= 0.5;
-      }
-      b = c;
-      f_b = f_c;
-    }
-    return b;
-  };
   const double f_low = f(low);
   if (f_low == 0.0) return low;
   const double sign = f_low < 0.0 ? -1.0 : 1.0;
@@ -144,7 +130,8 @@ double first_root(const F& f, double low, double high) noexcept {
       const bool to_right = right.theta - middle.theta > middle.theta - left.theta;
       const double t = middle.theta + kGolden * ((to_right ? right : left).theta - middle.theta);
       const Point probe{t, f(t)};
-      if (sign * probe.f <= 0.0) return between(first.theta, first.f, probe.theta, probe.f);
+      if (sign * probe.f <= 0.0)
+        return false_position(f, first.theta, first.f, probe.theta, probe.f);
       if (sign * probe.f < sign * middle.f) {
         (to_right ? left : right) = middle;
         middle = probe;
@@ -169,7 +156,7 @@ double first_root(const F& f, double low, double high) noexcept {
                      : i == steps + 1 ? high
                                       : low + (high - low) * i / steps;
     const Point c{t, f(t)};
-    if (sign * c.f <= 0.0) return between(b.theta, b.f, c.theta, c.f);
+    if (sign * c.f <= 0.0) return false_position(f, b.theta, b.f, c.theta, c.f);
     if (i > 0 && is_dip(a, b, c)) {
       if (const auto root = descend(a, b, c)) return *root;
     }

@@ -165,6 +165,15 @@ Section::Section(const SectionParameters& parameters, int index)
   alpha_inv_ = std::atan2(std::abs(end.x), end.z);
 }
 
+SectionParameters Section::parameters() const {
+  return {.length = length_,
+          .variable_length = variable_length_,
+          .bend_angle_limit = bend_angle_limit_,
+          .length_weights = length_weights_,
+          .angle_weights = angle_weights_,
+          .rotation = rotation_};
+}
+
 double Section::bend_angle_limit_at(double extension) const noexcept {
   if (!is_extensible()) return bend_angle_limit_;
   return bend_angle_limit_ * (extension / variable_length_);

@@ -73,6 +73,9 @@ class Section {
   /// the message (1-based).
   explicit Section(const SectionParameters& parameters, int index = 1);
 
+  /// What it was made of, with normalized weights.
+  [[nodiscard]] SectionParameters parameters() const;
+
   [[nodiscard]] double length() const noexcept { return length_; }                    ///< SC [m]
   [[nodiscard]] double variable_length() const noexcept { return variable_length_; }  ///< SD [m]
   [[nodiscard]] double max_length() const noexcept { return length_ + variable_length_; }

@@ -31,16 +31,18 @@ std::string_view reference_of(char c) {
   }
 }
 
-void append_escaped(std::string& out, std::string_view text) {
+}  // namespace
+
+std::string xml_escaped(std::string_view text) {
+  std::string out;
   for (const char c : text) {
     if (const std::string_view reference = reference_of(c); !reference.empty())
       out += reference;
     else
       out += c;
   }
+  return out;
 }
-
-}  // namespace
 
 std::string number_text(double value) {
   return fmt::format("{:.12g}", value == 0.0 ? 0.0 : value);  // no "-0"
@@ -102,9 +104,7 @@ void XmlNode::write(std::string& out, int depth) const {
   const auto margin = static_cast<std::size_t>(kIndent * std::min(depth, kDeepestLevel));
   out.append(margin, ' ').append("<").append(tag_);
   for (const auto& [key, value] : attributes_) {
-    out.append(" ").append(key).append("=\"");
-    append_escaped(out, value);
-    out += '"';
+    out.append(" ").append(key).append("=\"").append(xml_escaped(value)).append("\"");
   }
   if (children_.empty()) {
     out += "/>\n";

@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to tendril/model: elements of an XML document.
+// Elements of an XML document, for the sources of tendril/model and simulation.
 
 #include <fmt/format.h>
 
@@ -20,6 +20,9 @@ namespace tendril {
 
 /// Numbers with all their digits, separated by spaces: to be the library's to the last bit.
 [[nodiscard]] std::string exact(std::initializer_list<double> values);
+
+/// Text as it stands in an attribute between double quotes.
+[[nodiscard]] std::string xml_escaped(std::string_view text);
 
 /// Text of an attribute: a text, a number, or numbers separated by spaces.
 struct XmlText {

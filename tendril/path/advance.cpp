@@ -19,9 +19,13 @@ Advance::Advance(const ContinuumRobot& robot, Growth growth) : robot_(robot), or
 
 double Advance::limit() const noexcept { return robot_.base().feed_limit + growth_; }
 
+BaseState Advance::base(double advance) const noexcept {
+  return {.feed = std::min(advance, robot_.base().feed_limit), .spin = 0.0};
+}
+
 BaseState Advance::apply(double advance, std::span<SectionState> states) const noexcept {
-  const double feed = std::min(advance, robot_.base().feed_limit);
-  double growth = advance - feed;
+  const BaseState base_there = base(advance);
+  double growth = advance - base_there.feed;
   const int count = robot_.section_count();
   for (int k = 0; k < count; ++k) {
     const int i = order_ == Growth::FromTip ? count - 1 - k : k;
@@ -36,7 +40,7 @@ BaseState Advance::apply(double advance, std::span<SectionState> states) const n
     state.extension = section.retracted() + grown;
     state = robot_.clamped(i, state);
   }
-  return {.feed = feed, .spin = 0.0};
+  return base_there;
 }
 
 double Advance::measured(const BaseState& base,

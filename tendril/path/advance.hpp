@@ -29,8 +29,10 @@ class Advance {
   [[nodiscard]] double limit() const noexcept;
   [[nodiscard]] Growth growth() const noexcept { return order_; }
 
-  /// Sets the variable lengths of `states` to those at an advance in [0, limit()] and returns the
-  /// base there. Bends are brought inside their limits at these lengths.
+  /// The base at an advance in [0, limit()].
+  [[nodiscard]] BaseState base(double advance) const noexcept;
+  /// Sets the variable lengths of `states` to those at an advance and returns the base there. Bends
+  /// are brought inside their limits at these lengths.
   BaseState apply(double advance, std::span<SectionState> states) const noexcept;
   /// The advance of a base and sections with smooth coordinates q.
   [[nodiscard]] double measured(const BaseState& base,

@@ -141,7 +141,7 @@ TEST_CASE("steer: what cannot be steered is refused with the reason", "[controll
   CHECK_THROWS_WITH(make<SteerController>(scope(true), straight, bent_path()), message);
   CHECK_THROWS_WITH(make<SteerController>(scope(false), bent, bent_path()), message);
   CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven, {{"arcs", "0 0.3"}}),
-                    "waypoints: path length = 0.3 m: must exceed the arm's length of 0.4 m");
+                    "arcs: path length = 0.3 m: must exceed the arm's length of 0.4 m");
   CHECK_THROWS_WITH(make<ReachController>(scope(), kDriven, {}),
                     Catch::StartsWith("robot: section 1 is passive (bend_servo = false): "));
 }

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/arm_memory.hpp"
+
+namespace tendril {
+
+/// The contacts of an arm's tip: within three radii of the body, without those of a guide.
+class TipContacts {
+ public:
+  explicit TipContacts(const ArmContext& context)
+      : from_(straight_length(context.robot) - kRadii * context.body_radius) {}
+
+  /// Sum of their normal forces [N].
+  [[nodiscard]] double force(const ArmMeasurement& measurement) const noexcept {
+    double force = 0.0;
+    for (const MeasuredContact& contact : measurement.contacts)
+      if (is_at_tip(contact)) force += contact.force;
+    return force;
+  }
+  /// The same as a vector, towards the arm [N].
+  [[nodiscard]] Eigen::Vector3d push(const ArmMeasurement& measurement) const noexcept {
+    Eigen::Vector3d push = Eigen::Vector3d::Zero();
+    for (const MeasuredContact& contact : measurement.contacts)
+      if (is_at_tip(contact)) push += contact.force * contact.normal;
+    return push;
+  }
+  /// A tip error without its parts into walls: no correction advances the tip against a wall, and
+  /// integrating it would wind up the arm behind.
+  [[nodiscard]] Eigen::Vector3d correctable(const ArmMeasurement& measurement,
+                                            Eigen::Vector3d error) const noexcept {
+    for (const MeasuredContact& contact : measurement.contacts) {
+      const double into = contact.normal.dot(error);
+      if (is_at_tip(contact) && into < 0.0) error -= into * contact.normal;
+    }
+    return error;
+  }
+
+ private:
+  static constexpr double kRadii = 3.0;
+
+  [[nodiscard]] bool is_at_tip(const MeasuredContact& contact) const noexcept {
+    return !contact.is_guide && contact.arc_length > from_;
+  }
+
+  double from_;  // arc length [m]
+};
+
+}  // namespace tendril
