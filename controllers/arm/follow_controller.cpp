@@ -247,7 +247,7 @@ Eigen::Vector3d FollowController::curve(std::span<const double> memory, double s
 Eigen::Vector3d FollowController::shifted_curve(std::span<const double> memory,
                                                 double s) const noexcept {
   // Over the length of the last section before the jam.
-  const double ramp = robot_.section(robot_.section_count() - 1).length();
+  const double ramp = robot_.section(robot_.section_count() - 1).max_length();
   const double fraction = smooth_step((s - jam_at_(memory)) / ramp + 1.0).value;
   return curve(memory, s) + fraction * shift_(memory);
 }
