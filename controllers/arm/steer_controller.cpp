@@ -183,6 +183,7 @@ void SteerController::bend(const ArmMeasurement& measurement, double head,
   error.head<3>() = tip_contacts_.correctable(measurement, off);
   integral_.update(measurement, error, false, integral_memory_(memory), integral_memory_(next),
                    command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
 }
 
 /// Turns the base until the arc at the tip bends towards the path ahead of it.

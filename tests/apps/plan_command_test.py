@@ -147,6 +147,13 @@ class PlanTest(unittest.TestCase):
             [PROGRAM, "plan", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120
         )
 
+    def passing_metrics(self, experiment):
+        ran = subprocess.run(
+            [PROGRAM, "run", experiment, "--no-record", "--json"], cwd=self.folder, capture_output=True, text=True
+        )
+        self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
+        return json.loads(ran.stdout)["metrics"]
+
     def output(self, *arguments):
         done = self.run_program(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -858,10 +865,7 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
             '[[check]]\nmetric = "status_end"\nmin = 1\nmax = 1\n',
             "e.toml",
         )
-        ran = subprocess.run(
-            [PROGRAM, "run", "e.toml", "--no-record", "--json"], cwd=self.folder, capture_output=True, text=True
-        )
-        self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
+        self.passing_metrics("e.toml")
 
     def test_a_robot_made_for_a_plan_grows_past_the_obstacles_without_a_touch(self):
         plan = REPOSITORY / "scenes/plans/case_2.toml"
@@ -880,11 +884,7 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
             'metric = "tip_error_end"\nmax = 0.0005\n[[check]]\nmetric = "status_end"\nmin = 1\nmax = 1\n',
             "e.toml",
         )
-        ran = subprocess.run(
-            [PROGRAM, "run", "e.toml", "--no-record", "--json"], cwd=self.folder, capture_output=True, text=True
-        )
-        self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
-        self.assertEqual(json.loads(ran.stdout)["metrics"]["progress_end"], 1.0)
+        self.assertEqual(self.passing_metrics("e.toml")["progress_end"], 1.0)
         self.write(ROBOT, "arm.toml")
         for file, told in (
             (self.write(PATH + PATH_OBSTACLES), "--robot: for paths with contacts"),
