@@ -23,6 +23,7 @@ constexpr int kShadowSize =
     2048;  // pixels of the shadow map; with the engine's 4096 half of a frame
 constexpr int kFullHd = 1920 * 1080;  // pixels of an image up to which that is fine enough
 constexpr int kDraftShadow = 1024;
+constexpr double kNearest = 0.05;   // that a camera on a moving body shows, of its smallest geom
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
 bool is_floor(const mjvGeom& geom) {
@@ -65,7 +66,8 @@ mjvCamera image_camera(const mjModel& model, const std::string& name) {
   require_camera(model, name);
   int id = mj_name2id(&model, mjOBJ_CAMERA, name.empty() ? "report" : name.c_str());
   for (int i = 0; id < 0 && i < model.ncam; ++i) {
-    if (model.cam_mode[i] == mjCAMLIGHT_FIXED) id = i;
+    const bool stands = model.body_weldid[model.cam_bodyid[i]] == 0;
+    if (stands && model.cam_mode[i] == mjCAMLIGHT_FIXED) id = i;
   }
   if (id >= 0) {
     camera.type = mjCAMERA_FIXED;
@@ -79,6 +81,27 @@ mjvOption image_options() {
   mjv_defaultOption(&options);
   options.flags[mjVIS_CONTACTFORCE] = 1;
   return options;
+}
+
+void see_from_body(const mjModel& model, const mjvCamera& camera, mjvScene& scene) noexcept {
+  if (camera.type != mjCAMERA_FIXED) return;
+  const int body = model.cam_bodyid[camera.fixedcamid], first = model.body_geomadr[body];
+  if (model.body_weldid[body] == 0) return;
+  for (mjvGLCamera& eye : scene.camera) {
+    double near = eye.frustum_near;
+    for (int i = 0; i < model.body_geomnum[body]; ++i)
+      near = std::min(near, kNearest * model.geom_rbound[first + i]);
+    const auto ratio = static_cast<float>(near / eye.frustum_near);
+    if (!(ratio > 0.0F)) continue;
+    for (float* const side : {&eye.frustum_near, &eye.frustum_center, &eye.frustum_width,
+                              &eye.frustum_bottom, &eye.frustum_top})
+      *side *= ratio;
+  }
+  mjvGeom* const end = scene.geoms + scene.ngeom;
+  const auto is_decor = [](const mjvGeom& geom) { return geom.category == mjCAT_DECOR; };
+  scene.ngeom = static_cast<int>(std::remove_if(scene.geoms, end, is_decor) - scene.geoms);
+  for (int i = 0; i < scene.ngeom; ++i)
+    if (scene.geoms[i].category == mjCAT_STATIC) scene.geoms[i].rgba[3] = 1.0F;
 }
 
 void scale_force_arrows(const mjModel& model, mjvScene& scene) noexcept {
@@ -201,6 +224,7 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
   mjvCamera view = camera;
   mjvScene& scene = self.scene;
   mjv_updateScene(self.model, &data, &self.options, nullptr, &view, mjCAT_ALL, &scene);
+  see_from_body(*self.model, view, scene);
   if (!self.drawing.links) self.smooth_body.draw(scene);
   scale_force_arrows(*self.model, scene);
   if (!self.shadows.empty()) {

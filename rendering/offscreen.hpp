@@ -16,8 +16,8 @@ namespace tendril::simulation {
 void require_camera(const mjModel& model, const std::string& name);
 
 /// Returns the camera for images of a scene: the camera `name`; if the name is empty, the camera
-/// `report`, else the first fixed one, else a free one that shows the whole model. Throws
-/// ModelError like require_camera.
+/// `report`, else the first one that stands still, else a free one that shows the whole model.
+/// Throws ModelError like require_camera.
 [[nodiscard]] mjvCamera image_camera(const mjModel& model, const std::string& name = {});
 
 /// Returns the visualization options of images: geoms and sites of the default groups, contact
@@ -31,6 +31,11 @@ struct Drawing {
   bool transparent = false;  ///< without sky, and without floors: planes and height fields
   bool draft = false;        ///< coarse: without anti-aliasing, small shadow maps
 };
+
+/// Makes the view of a camera on a moving body what such a camera would see: also what is near to
+/// it (the engine's near plane is a fraction of the whole scene, in a lumen behind the wall), walls
+/// without transparency, and neither forces nor plans. To be called right after mjv_updateScene.
+void see_from_body(const mjModel& model, const mjvCamera& camera, mjvScene& scene) noexcept;
 
 /// Scales force arrows to the scene; the engine divides by the mean mass of the bodies, which makes
 /// arrows longer than the scene for a light robot. A small force f has the length kArrowPerNewton f

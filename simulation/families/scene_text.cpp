@@ -24,8 +24,8 @@ std::string list(const Vector3d& p) {
   return fmt::format("[{:.6f}, {:.6f}, {:.6f}]", p.x(), p.y(), p.z());
 }
 
-std::string scene_xml(const std::string& name, const std::string& assets,
-                      const std::string& world) {
+std::string scene_xml(const std::string& name, const std::string& assets, const std::string& world,
+                      const std::string& more) {
   return fmt::format(
       "<mujoco model=\"{}\">\n"
       "  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\" "
@@ -34,8 +34,8 @@ std::string scene_xml(const std::string& name, const std::string& assets,
       "    <geom solref=\"0.004 1\" solimp=\"0.95 0.99 0.0005\"/>\n"
       "  </default>\n"
       "  <asset>\n{}  </asset>\n"
-      "  <worldbody>\n{}  </worldbody>\n</mujoco>\n",
-      name, assets, world);
+      "  <worldbody>\n{}  </worldbody>\n{}</mujoco>\n",
+      name, assets, world, more);
 }
 
 std::string model_asset(const char* name) {

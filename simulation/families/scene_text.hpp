@@ -39,7 +39,9 @@ inline constexpr const char* kHorizontalMount = "euler=\"0 90 0\"";
 /// A point of the base's frame in the world.
 inline Eigen::Vector3d horizontal_mount(const Eigen::Vector3d& p) { return {p.z(), p.y(), -p.x()}; }
 
-std::string scene_xml(const std::string& name, const std::string& assets, const std::string& world);
+/// A scene; `more` are its elements past the world's.
+std::string scene_xml(const std::string& name, const std::string& assets, const std::string& world,
+                      const std::string& more = {});
 std::string model_asset(const char* name);
 /// A `[[check]]` of an experiment.
 std::string check(const std::string& name, const std::string& metric, const std::string& limits);

@@ -14,7 +14,7 @@ namespace {
 
 /// A table of each kind in kArmPartKinds, in their order.
 constexpr std::array kTables{"[tip]\npayload = 0.2\n", "[tip]\nsuction = 5\n",
-                             "[gripper]\nopening = 0.04\nmass = 0.1\n"};
+                             "[gripper]\nopening = 0.04\nmass = 0.1\n", "[tip]\ncamera = true\n"};
 static_assert(kTables.size() == kArmPartKinds.size());
 
 constexpr double kLength = 0.1, kRadius = 0.008;
@@ -106,4 +106,30 @@ TEST_CASE("arm parts: keys of a table that parts share are those of all of them"
   CHECK(robot.part<Gripper>() == nullptr);
   CHECK_THROWS_WITH(arm("[tip]\nsuck = 3\n"),
                     Catch::Contains("must be one of: payload, payload_radius, suction"));
+}
+
+TEST_CASE("arm parts: the camera looks forward from the front of the tip", "[mjcf]") {
+  const bool holds = GENERATE(false, true);
+  const std::string end = "[tip]\ncamera = true\ncamera_angle = 2.0\n";
+  const Simulation s(
+      continuum_mjcf(arm(end + (holds ? "[gripper]\nopening = 0.04\nmass = 0.1\n" : ""))));
+  const int camera = s.id(mjOBJ_CAMERA, "tip_camera"), light = s.id(mjOBJ_LIGHT, "tip_light");
+  mj_camlight(s.model.get(), s.data.get());
+  CHECK(s.model->cam_fovy[camera] == Approx(2.0 * 180.0 / mjPI));
+  const mjtNum* const axes = s.data->cam_xmat + 9 * camera;  // looks along its -z
+  CHECK(axes[8] == Approx(-1.0));
+  CHECK(axes[4] == Approx(1.0));
+  CHECK(s.data->light_xdir[3 * light + 2] == Approx(1.0));
+  const double height = s.data->cam_xpos[3 * camera + 2];
+  CHECK(height > kLength + (holds ? Gripper::palm_height(kRadius) : kRadius));
+  CHECK(height < kLength + 2.0 * kRadius);
+}
+
+TEST_CASE("arm parts: a camera that nobody could look through is refused", "[robot_file]") {
+  CHECK_THROWS_WITH(arm("[tip]\ncamera_angle = 1\n"),
+                    Catch::Contains("camera_angle = 1: needs camera = true"));
+  CHECK_THROWS_WITH(arm("[tip]\ncamera = true\nsuction = 3\n"),
+                    Catch::Contains("camera = true: the suction cup covers the front of the tip"));
+  CHECK_THROWS_WITH(arm("[tip]\ncamera = true\ncamera_angle = 140\n"),
+                    Catch::Contains("camera_angle = 140: must be in [0.1, 2.8]"));
 }

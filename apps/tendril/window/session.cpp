@@ -320,6 +320,7 @@ void Session::draw() {
   shown.scene.flags[mjVIS_TRANSPARENT] = centerline ? 1 : 0;
   mjv_updateScene(&model(), &source->data(), &shown.scene, &mouse.perturb(), &camera.camera(),
                   mjCAT_ALL, &scene);
+  simulation::see_from_body(model(), camera.camera(), scene);
   if (!shown.links) drawn->smooth_body.draw(scene);
   simulation::scale_force_arrows(model(), scene);
   drawn->shadows.add(model(), source->data());

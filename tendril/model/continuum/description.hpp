@@ -19,6 +19,7 @@
 #include "tendril/model/continuum/suction.hpp"
 #include "tendril/model/continuum/tendon_statics.hpp"
 #include "tendril/model/continuum/tendons.hpp"
+#include "tendril/model/continuum/tip_camera.hpp"
 #include "tendril/model/controller_config.hpp"
 #include "tendril/model/medium.hpp"
 #include "tendril/model/robot_kind.hpp"

@@ -51,8 +51,9 @@ struct ArmPartKind {
 };
 
 /// All kinds, in the order in which their tables are read and their elements are added.
-extern const ArmPartKind kPayloadKind, kSuctionKind, kGripperKind;
-inline constexpr std::array kArmPartKinds{&kPayloadKind, &kSuctionKind, &kGripperKind};
+extern const ArmPartKind kPayloadKind, kSuctionKind, kGripperKind, kTipCameraKind;
+inline constexpr std::array kArmPartKinds{&kPayloadKind, &kSuctionKind, &kGripperKind,
+                                          &kTipCameraKind};
 
 /// Reads the parts of an arm whose sections are read. Throws ModelError.
 void read_parts(const Fields& top, ContinuumDescription& robot);
