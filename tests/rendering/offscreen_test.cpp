@@ -226,6 +226,9 @@ TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, 
   CHECK_THROWS_WITH(image_camera(*scene.model, "none"), Catch::Contains("none"));
   const Loaded unnamed = load("<mujoco><worldbody><camera/><geom size='1'/></worldbody></mujoco>");
   CHECK(image_camera(*unnamed.model).type == mjCAMERA_FIXED);
+  const Loaded on_robot = load(
+      "<mujoco><worldbody><body><freejoint/><camera/><geom size='1'/></body></worldbody></mujoco>");
+  CHECK(image_camera(*on_robot.model).type == mjCAMERA_FREE);
   const Loaded bare = load("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>");
   CHECK(image_camera(*bare.model).type == mjCAMERA_FREE);
 }
@@ -320,4 +323,24 @@ TEST_CASE("video: a film that cannot be written fails with ffmpeg's own words", 
   };
   CHECK_THROWS_WITH(write(), Catch::Contains("film.mp4") || Catch::Contains("ffmpeg"));
   CHECK_THROWS_AS(VideoWriter(folder.path() / "film.mp4", 64, 64, 0.0), tendril::ModelError);
+}
+
+TEST_CASE("offscreen: a camera on a moving body sees the wall before it, and through no wall",
+          "[view]") {
+  // A wall 10 mm before the camera in a scene of 20 m, whose near plane is 0.2 m away.
+  const double opacity = GENERATE(1.0, 0.3);
+  const Loaded scene = load(
+      "<mujoco><statistic extent='20'/><visual><headlight ambient='1 1 1' diffuse='0 0 0' "
+      "specular='0 0 0'/></visual><worldbody>"
+      "<geom type='box' size='0.05 0.05 0.001' pos='0 0 -0.011' rgba='1 0 0 " +
+      std::to_string(opacity) +
+      "'/><geom type='box' size='9 9 0.1' pos='0 0 -1' rgba='0 1 0 1'/>"
+      "<body><freejoint/><camera name='eye'/><geom size='0.004' pos='0 0 0.01'/></body>"
+      "</worldbody></mujoco>");
+  const auto renderer = renderer_of(*scene.model);
+  if (!renderer) return;
+  const Image& image = renderer->render(*scene.data, image_camera(*scene.model, "eye"));
+  const std::size_t middle = 3 * static_cast<std::size_t>(kHeight / 2 * kWidth + kWidth / 2);
+  CHECK(image.rgb[middle] > 200);
+  CHECK(image.rgb[middle + 1] < 50);
 }
