@@ -58,9 +58,10 @@ void print_model(const ModelArguments& arguments) {
   using simulation::FileKind;
   if (arguments.plain)
     simulation::require_kind(arguments.file, "model --plain",
-                             {FileKind::Robot, FileKind::Tube, FileKind::Scene});
+                             {FileKind::Robot, FileKind::Tube, FileKind::Shell, FileKind::Scene});
   else
-    simulation::require_kind(arguments.file, "model", {FileKind::Robot, FileKind::Tube});
+    simulation::require_kind(arguments.file, "model",
+                             {FileKind::Robot, FileKind::Tube, FileKind::Shell});
   const simulation::ModelText model = arguments.plain ? simulation::plain_mjcf(arguments.file)
                                                       : simulation::model_file_mjcf(arguments.file);
   for (const std::string& text : model.notices) print_notice(text);
