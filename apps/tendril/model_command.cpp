@@ -77,11 +77,11 @@ void print_model(const ModelArguments& arguments) {
 
 void add_model_command(CommandLine& line) {
   const Command command =
-      line.command("model", "Prints the MJCF of a robot or tube file, or what a robot amounts to");
+      line.command("model", "Prints the MJCF of a robot, tube or shell file, or what a robot amounts to");
   const auto arguments = std::make_shared<ModelArguments>();
   command
       .option("file", arguments->file,
-              "robot or tube file (.toml); with --plain also a scene (.xml)")
+              "robot, tube or shell file (.toml); with --plain also a scene (.xml)")
       .required();
   command.option("-o,--output", arguments->out, "file to write instead of stdout").output();
   const Option plain = command.flag("--plain", arguments->plain,

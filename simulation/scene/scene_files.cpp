@@ -170,7 +170,7 @@ class Attachments {
     std::erase_if(attached_, [&](const Place& place) { return model(place.model) == nullptr; });
   }
 
-  /// Those whose model is a robot or tube file.
+  /// Those whose model is a robot, tube or shell file.
   [[nodiscard]] const std::vector<Place>& attached() const noexcept { return attached_; }
   /// The model of a name; null: there is none.
   [[nodiscard]] const Place* model(const std::string& name) const noexcept {

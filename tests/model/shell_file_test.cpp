@@ -149,6 +149,39 @@ TEST_CASE("shell: a ray from the lumen meets the wall where the surface is", "[m
   }
 }
 
+TEST_CASE("shell: a ball that falls in the lumen comes to rest on the surface", "[mjcf]") {
+  constexpr double kRadius = 0.003, kSoft = 5e-5;  // of the ball, and of contacts under it [m]
+  const auto seed = GENERATE(range(0u, 5u));
+  CAPTURE(seed);
+  Random random(seed);
+  const Triangles tube = bumpy_tube(random);
+  std::string xml = model_mjcf(shell_of(stl(tube), "encloses = \"lumen\""));
+  xml.insert(xml.find("</worldbody>"),
+             "<body name=\"ball\" pos=\"0 0 0.02\"><joint type=\"free\" damping=\"0.01\"/>"
+             "<geom type=\"sphere\" size=\"0.003\" mass=\"0.001\"/></body>");
+  const Simulation simulation(xml);
+  const mjModel& m = *simulation.model;
+  mjData& d = *simulation.data;
+  const Vector3d gravity = 9.81 * random.unit_vector();
+  mju_copy3(simulation.model->opt.gravity, gravity.data());
+  while (d.time < 3.0) mj_step(&m, &d);
+  mj_forward(&m, &d);
+  const Vector3d center(d.qpos[0], d.qpos[1], d.qpos[2]);
+  REQUIRE(d.ncon > 0);
+  CHECK(mju_norm3(d.qvel) < 1e-3);
+  Vector3d force = Vector3d::Zero();
+  for (int i = 0; i < d.ncon; ++i) {
+    mjtNum wrench[6], world[3];
+    mj_contactForce(&m, &d, i, wrench);
+    mju_mulMatTVec3(world, d.contact[i].frame, wrench);
+    const double sign = d.contact[i].geom[1] == m.ngeom - 1 ? 1.0 : -1.0;  // onto the ball
+    force += sign * Vector3d(world[0], world[1], world[2]);
+    const Vector3d normal = sign * Vector3d(Eigen::Map<const Vector3d>(d.contact[i].frame));
+    CHECK(distance_to(tube, center, -normal) == Approx(kRadius + d.contact[i].dist).margin(kSoft));
+  }
+  CHECK((force + 0.001 * gravity).norm() < 0.02 * 0.001 * 9.81);
+}
+
 TEST_CASE("shell: a ray from around a part meets the wall where its surface is, also of a sheet",
           "[mjcf]") {
   const auto half_height = GENERATE(0.02, 0.0002);  // the wall is thinner than the sheet
