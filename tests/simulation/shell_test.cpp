@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <string>
 
@@ -35,22 +38,29 @@ std::string lumen_stl(double fold) {
   constexpr int kRings = 52, kAround = 16;
   constexpr double kLength = 260.0, kRadius = 12.0, kFold = 20.0;
   const auto vertex = [&](int k, int i) {
-    const double s = kLength * k / kRings, a = 2.0 * std::numbers::pi * i / kAround;
+    const double s = kLength * k / kRings, a = 2.0 * std::numbers::pi * (i % kAround) / kAround;
     const Middle m(s);
     const double r = kRadius + fold * std::cos(2.0 * std::numbers::pi * s / kFold);
-    return fmt::format("vertex {:.6f} {:.6f} {:.6f}\n", m.x + r * std::cos(a) * std::cos(m.angle),
-                       r * std::sin(a), m.z - r * std::cos(a) * std::sin(m.angle));
+    return Eigen::Vector3d(m.x + r * std::cos(a) * std::cos(m.angle), r * std::sin(a),
+                           m.z - r * std::cos(a) * std::sin(m.angle));
   };
-  std::string text = "solid lumen\n";
-  const auto facet = [&](const std::string& corners) {
-    text += "facet normal 0 0 0\nouter loop\n" + corners + "endloop\nendfacet\n";
+  std::string bytes(80, '\0');
+  const auto append = [&](auto number) {
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  append(std::uint32_t{2 * kRings * kAround});
+  const auto facet = [&](const std::array<Eigen::Vector3d, 3>& corners) {
+    for (int i = 0; i < 3; ++i) append(0.0F);  // the normal, which nobody reads
+    for (const Eigen::Vector3d& p : corners)
+      for (const double x : p) append(static_cast<float>(x));
+    append(std::uint16_t{0});
   };
   for (int k = 0; k < kRings; ++k)
     for (int i = 0; i < kAround; ++i) {
-      facet(vertex(k, i) + vertex(k, i + 1) + vertex(k + 1, i + 1));
-      facet(vertex(k, i) + vertex(k + 1, i + 1) + vertex(k + 1, i));
+      facet({vertex(k, i), vertex(k, i + 1), vertex(k + 1, i + 1)});
+      facet({vertex(k, i), vertex(k + 1, i + 1), vertex(k + 1, i)});
     }
-  return text + "endsolid lumen\n";
+  return bytes;
 }
 
 std::string arm() {
@@ -115,7 +125,7 @@ inertia="shell"/>)",
 
 TEST_CASE("shell: a displaced lumen is touched, holds the arm, and repeats to the last bit",
           "[shell]") {
-  const auto seed = GENERATE(range(0u, 3u));
+  const auto seed = GENERATE(range(0u, 2u));
   CAPTURE(seed);
   Random random(seed);
   const double a = random.angle();
@@ -125,7 +135,5 @@ TEST_CASE("shell: a displaced lumen is touched, holds the arm, and repeats to th
   CHECK(value(first, 2) < 0.001);
   REQUIRE_FALSE(first.touched.empty());
   for (const TouchedGeom& geom : first.touched) CHECK(geom.geom.starts_with("lumen_shell_"));
-  for (std::size_t i = 0; i < first.metrics.size(); ++i)
-    if (first.metrics[i].first.name != "real_time_factor")
-      CHECK(first.metrics[i].second == second.metrics[i].second);
+  for (std::size_t i = 0; i < first.checks.size(); ++i) CHECK(value(first, i) == value(second, i));
 }
