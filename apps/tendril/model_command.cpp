@@ -76,8 +76,8 @@ void print_model(const ModelArguments& arguments) {
 }  // namespace
 
 void add_model_command(CommandLine& line) {
-  const Command command =
-      line.command("model", "Prints the MJCF of a robot, tube or shell file, or what a robot amounts to");
+  const Command command = line.command(
+      "model", "Prints the MJCF of a robot, tube or shell file, or what a robot amounts to");
   const auto arguments = std::make_shared<ModelArguments>();
   command
       .option("file", arguments->file,

@@ -32,9 +32,9 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
                                                     ViewerOptions& options) {
   using Kind = simulation::FileKind;
   const std::filesystem::path file = arguments.file;
-  simulation::require_kind(file, "view",
-                           {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Shell,
-                            Kind::Recording});
+  simulation::require_kind(
+      file, "view",
+      {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Shell, Kind::Recording});
   if (extension_of(file) == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
       throw ModelError(fmt::format(

@@ -33,9 +33,9 @@ double filled_fraction(const mjModel& m, int mesh) {
   Vector3d center = Vector3d::Zero();
   for (const Vector3d& p : hull.vertices) center += p / static_cast<double>(hull.vertices.size());
   const auto at = [](auto number) { return static_cast<std::size_t>(number); };
-  const double whole =
-      volume(static_cast<int>(hull.triangles.size()), center,
-             [&](int t, int k) { return hull.vertices[at(hull.triangles[at(t)][at(k)])]; });
+  const double whole = volume(static_cast<int>(hull.triangles.size()), center, [&](int t, int k) {
+    return hull.vertices[at(hull.triangles[at(t)][at(k)])];
+  });
   const float* const vertex = m.mesh_vert + 3 * m.mesh_vertadr[mesh];
   const int* const face = m.mesh_face + 3 * m.mesh_faceadr[mesh];
   const double own = volume(m.mesh_facenum[mesh], center, [&](int t, int k) {

@@ -123,8 +123,7 @@ ModelFile read_model_file(std::string name, fs::path path, std::span<const Overr
   if (!overrides.empty()) file.model = parse_model(text, shown, overrides);
   std::visit(
       [&]<class D>(D& description) {
-        if constexpr (RobotKind<D>)
-          check_controller(description, shown, overrides);
+        if constexpr (RobotKind<D>) check_controller(description, shown, overrides);
       },
       file.model);
   return file;

@@ -36,8 +36,8 @@ struct ModelFile {
   void erase_controllers();
 };
 
-/// Reads a robot, tube or shell file; overrides act on robots. Throws ModelError, also for a controller
-/// whose plugin is not loaded or does not know a setting.
+/// Reads a robot, tube or shell file; overrides act on robots. Throws ModelError, also for a
+/// controller whose plugin is not loaded or does not know a setting.
 [[nodiscard]] ModelFile read_model_file(std::string name, std::filesystem::path path,
                                         std::span<const Override> overrides);
 

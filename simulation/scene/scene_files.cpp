@@ -245,7 +245,9 @@ class OwnSettings {
 
   void add_model(const std::string& file, const std::string& name, const std::string& prefix) {
     ModelFile model = read_model_file(file, folder_ / file, settings_.of(prefix));
-    if (!model.robot()) settings_.refuse_of(prefix, fmt::format("is a {}, which has no settings", kind_name(model.model)));
+    if (!model.robot())
+      settings_.refuse_of(prefix,
+                          fmt::format("is a {}, which has no settings", kind_name(model.model)));
     model.name = name;
     model.engine_path = folder_ / name;
     files_.texts[name] = model.text();

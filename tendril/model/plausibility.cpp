@@ -94,7 +94,7 @@ class PlausibilityWarnings {
   }
 
   void operator()(const ShellDescription& shell) {
-    constexpr double kLargest = 10.0;    // [m]
+    constexpr double kLargest = 10.0;   // [m]
     constexpr double kThickWall = 0.1;  // of the whole shell
     Eigen::AlignedBox3d box;
     for (const Eigen::Vector3d& p : shell.mesh.vertices) box.extend(p);

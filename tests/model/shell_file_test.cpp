@@ -263,8 +263,10 @@ TEST_CASE("shell: a mesh that is no surface is refused in one line", "[mjcf]") {
       {"no area", stl(flat), lumen, "must have triangles that are wider than 1e-06 m"},
       {"a triangle turned over", stl(turned), lumen,
        "3 of its edges join triangles of opposite orientation"},
-      {"no side", stl(box_mesh({1, 1, 1})), "", "encloses: is missing, must be \"lumen\" or \"wall\""},
-      {"unknown side", stl(box_mesh({1, 1, 1})), "encloses = \"tube\"", "encloses = 'tube': must be"},
+      {"no side", stl(box_mesh({1, 1, 1})), "",
+       "encloses: is missing, must be \"lumen\" or \"wall\""},
+      {"unknown side", stl(box_mesh({1, 1, 1})), "encloses = \"tube\"",
+       "encloses = 'tube': must be"},
       {"another file", stl({}), lumen + "\nstaves = 3", "staves"},
   }));
   DYNAMIC_SECTION(c.name) {

@@ -87,12 +87,11 @@ RunResult insert(const std::string& assets, const std::string& wall, double fold
   folder.write("lumen.toml",
                "kind = \"shell\"\nfile = \"lumen.stl\"\nscale = 0.001\nencloses = \"lumen\"\n"
                "friction = 0.1\n");
-  folder.write("scene.xml",
-               fmt::format(R"(<mujoco><option timestep="0.004" integrator="discrete"
+  folder.write("scene.xml", fmt::format(R"(<mujoco><option timestep="0.004" integrator="discrete"
 cone="elliptic" impratio="10" iterations="100"/><asset><model name="arm" file="arm.toml"/>{}</asset>
 <worldbody><attach model="arm" body="base" prefix="arm_"/>
 <frame pos="{} {} {}">{}</frame></worldbody></mujoco>)",
-                           assets, offset.x(), offset.y(), offset.z(), wall));
+                                        assets, offset.x(), offset.y(), offset.z(), wall));
   return run_experiment(load_experiment(folder.write("e.toml",
                                                      "scene = \"scene.xml\"\nduration = 5.0\n"
                                                      "[[check]]\nmetric = \"progress_end\"\n"

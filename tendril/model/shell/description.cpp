@@ -20,7 +20,8 @@ using Eigen::Vector3d;
 constexpr KeyInfo kShellKeys[]{
     {"kind", "", "`\"shell\"`", "required"},
     {"name", "", "of the model"},
-    {"file", "", "mesh, `.stl` or `.obj`, in the frame of the body `shell`; at most 20000 triangles",
+    {"file", "",
+     "mesh, `.stl` or `.obj`, in the frame of the body `shell`; at most 20000 triangles",
      "required"},
     {"scale", "", "m for a unit of the file: 0.001 for millimeters"},
     {"encloses", "",

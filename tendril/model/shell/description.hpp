@@ -11,8 +11,8 @@ namespace tendril {
 
 struct FileContents;  // readers.hpp
 
-/// A shell file (kind = "shell"), parsed and validated: a surface from a mesh file, concave or open,
-/// as a wall that robots touch where the surface is. Hollows and holes stay open.
+/// A shell file (kind = "shell"), parsed and validated: a surface from a mesh file, concave or
+/// open, as a wall that robots touch where the surface is. Hollows and holes stay open.
 /// ```toml
 /// kind = "shell"
 /// name = "vessel"

@@ -21,8 +21,8 @@ void add_surface(const TriangleMesh& mesh, MjcfDocument& mjcf, XmlNode& body) {
   for (const Vector3d& p : mesh.vertices) append(p, vertices);
   for (const auto& t : mesh.triangles) faces += fmt::format("{} {} {} ", t[0], t[1], t[2]);
   mjcf.asset.add("material", {{"name", kSurface}, {"rgba", "0.62 0.72 0.82 0.22"}});
-  mjcf.asset.add(
-      "mesh", {{"name", kSurface}, {"inertia", "shell"}, {"vertex", vertices}, {"face", faces}});
+  mjcf.asset.add("mesh",
+                 {{"name", kSurface}, {"inertia", "shell"}, {"vertex", vertices}, {"face", faces}});
   body.add("geom", {{"name", kSurface},
                     {"type", "mesh"},
                     {"mesh", kSurface},
