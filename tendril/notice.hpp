@@ -60,6 +60,10 @@ inline constexpr MessageKind kNoticeKinds[] = {
      "Give one value for each coordinate, those of attached robots too, or remove the keyframe."},
     {"lines-ignored", "A file of earlier results has lines that are not results.",
      "Remove the file to compute all results again."},
+    {"mesh-filled",
+     "A mesh geom that a robot can touch is hollow or open, and collides as its convex hull.",
+     "Attach the mesh by a file of `kind = \"shell\"`, split it into convex parts, or ignore the "
+     "notice if nothing enters its hollows."},
     {"model-not-flattened", "MuJoCo could not write the scene as one XML file.",
      "Read the reason in the line. The recording replays without this file."},
     {"no-plots", "The plots of a report could not be drawn.",

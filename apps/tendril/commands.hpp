@@ -17,7 +17,7 @@ void add_view_command(CommandLine& line);
 /// written.
 void add_render_command(CommandLine& line);
 
-/// `tendril model`: the MJCF of a robot or tube file.
+/// `tendril model`: the MJCF of a robot, tube or shell file.
 void add_model_command(CommandLine& line);
 
 /// `tendril generate`: a random scene of a family (docs/results/families.md).

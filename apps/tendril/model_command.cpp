@@ -58,9 +58,10 @@ void print_model(const ModelArguments& arguments) {
   using simulation::FileKind;
   if (arguments.plain)
     simulation::require_kind(arguments.file, "model --plain",
-                             {FileKind::Robot, FileKind::Tube, FileKind::Scene});
+                             {FileKind::Robot, FileKind::Tube, FileKind::Shell, FileKind::Scene});
   else
-    simulation::require_kind(arguments.file, "model", {FileKind::Robot, FileKind::Tube});
+    simulation::require_kind(arguments.file, "model",
+                             {FileKind::Robot, FileKind::Tube, FileKind::Shell});
   const simulation::ModelText model = arguments.plain ? simulation::plain_mjcf(arguments.file)
                                                       : simulation::model_file_mjcf(arguments.file);
   for (const std::string& text : model.notices) print_notice(text);
@@ -75,12 +76,12 @@ void print_model(const ModelArguments& arguments) {
 }  // namespace
 
 void add_model_command(CommandLine& line) {
-  const Command command =
-      line.command("model", "Prints the MJCF of a robot or tube file, or what a robot amounts to");
+  const Command command = line.command(
+      "model", "Prints the MJCF of a robot, tube or shell file, or what a robot amounts to");
   const auto arguments = std::make_shared<ModelArguments>();
   command
       .option("file", arguments->file,
-              "robot or tube file (.toml); with --plain also a scene (.xml)")
+              "robot, tube or shell file (.toml); with --plain also a scene (.xml)")
       .required();
   command.option("-o,--output", arguments->out, "file to write instead of stdout").output();
   const Option plain = command.flag("--plain", arguments->plain,

@@ -33,7 +33,8 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
   using Kind = simulation::FileKind;
   const std::filesystem::path file = arguments.file;
   simulation::require_kind(
-      file, "view", {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Recording});
+      file, "view",
+      {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Shell, Kind::Recording});
   if (extension_of(file) == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
       throw ModelError(fmt::format(

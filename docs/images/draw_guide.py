@@ -20,7 +20,7 @@ PICTURES = {  # page: script before the run, experiment, options of run and rend
     "endoscope": (None, "insert.toml", [], "0,9", "400x440"),
     "tube": ("tube.py", "insert.toml", [], "0,3,6", "400x440"),
     "two_robots": (None, "two.toml", [], "0,2", "720x450"),
-    "mesh_obstacles": (None, "corner.toml", [], "0,0.2,0.5,2", "720x450"),
+    "mesh_obstacles": ("lumen.py", "insert.toml", [], "0,2,4.2", "400x440"),
 }
 
 

@@ -23,6 +23,8 @@ constexpr KindInfo kKinds[] = {
     {FileKind::Scene, "a scene", "for tendril run, view and plan"},
     {FileKind::Robot, "a robot file", "for tendril run, view, model, ik, fk and march"},
     {FileKind::Tube, "a tube file", "for tendril view and tendril model, and for scenes to attach"},
+    {FileKind::Shell, "a shell file",
+     "for tendril view and tendril model, and for scenes to attach"},
     {FileKind::Plan, "a plan file", "for tendril plan"},
     {FileKind::Recording, "a recording", "for tendril view, render and rollout"},
     {FileKind::Table, "a table", "for tendril ik (targets), fk (states) and march (a path)"},
@@ -37,8 +39,10 @@ const KindInfo* info_of(FileKind kind) {
 FileKind toml_kind(const std::filesystem::path& file) {
   try {
     const toml::table top = parse_toml(read_text_file(file), file.string());
-    if (const toml::node* const kind = top.get("kind"))
-      return kind->value<std::string_view>() == "tube" ? FileKind::Tube : FileKind::Robot;
+    if (const toml::node* const kind = top.get("kind")) {
+      const auto name = kind->value<std::string_view>();
+      return name == "tube" ? FileKind::Tube : name == "shell" ? FileKind::Shell : FileKind::Robot;
+    }
     if (top.contains("scene") || top.contains("family")) return FileKind::Experiment;
     for (const char* const key : {"robot", "target", "grasp", "obstacle", "contact"}) {
       if (top.contains(key)) return FileKind::Plan;

@@ -6,7 +6,18 @@
 namespace tendril::simulation {
 
 /// Kinds of files that commands take.
-enum class FileKind { Experiment, Scene, Robot, Tube, Plan, Recording, Table, Mesh, Unknown };
+enum class FileKind {
+  Experiment,
+  Scene,
+  Robot,
+  Tube,
+  Shell,
+  Plan,
+  Recording,
+  Table,
+  Mesh,
+  Unknown
+};
 
 /// Kinds that `tendril run` takes.
 inline constexpr auto kRunnable = {FileKind::Experiment, FileKind::Scene, FileKind::Robot};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -88,10 +87,10 @@ std::string ModelFile::mjcf() const {
 std::string ModelFile::text() const {
   return std::visit(
       [&]<class D>(const D& description) {
-        if constexpr (std::is_same_v<D, TubeDescription>)
-          return read_text_file(path);
-        else
+        if constexpr (RobotKind<D>)
           return description.text;
+        else
+          return read_text_file(path);
       },
       model);
 }
@@ -110,7 +109,7 @@ bool ModelFile::names_files() const {
 void ModelFile::erase_controllers() {
   std::visit(
       []<class D>(D& description) {
-        if constexpr (!std::is_same_v<D, TubeDescription>) description.controller = {};
+        if constexpr (RobotKind<D>) description.controller = {};
       },
       model);
   if (ContinuumDescription* const carried = arm()) carried->controller = {};
@@ -120,12 +119,11 @@ ModelFile read_model_file(std::string name, fs::path path, std::span<const Overr
   const std::string text = read_text_file(path);
   const std::string shown = path.string();
   ModelFile file{std::move(name), std::move(path), parse_model(text, shown, {})};
-  if (std::holds_alternative<TubeDescription>(file.model)) return file;
+  if (!file.robot()) return file;
   if (!overrides.empty()) file.model = parse_model(text, shown, overrides);
   std::visit(
       [&]<class D>(D& description) {
-        if constexpr (!std::is_same_v<D, TubeDescription>)
-          check_controller(description, shown, overrides);
+        if constexpr (RobotKind<D>) check_controller(description, shown, overrides);
       },
       file.model);
   return file;

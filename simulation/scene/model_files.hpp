@@ -14,7 +14,7 @@
 
 namespace tendril::simulation {
 
-/// A robot or tube file of a scene, read once.
+/// A robot, tube or shell file of a scene, read once.
 struct ModelFile {
   std::string name;  ///< as written in the scene
   std::filesystem::path path;
@@ -22,11 +22,11 @@ struct ModelFile {
   /// Path by which the engine asks for it: of a robot with settings of its own, another one.
   std::filesystem::path engine_path = path;
 
-  /// The robot; nothing for a tube.
+  /// The robot; nothing for a tube or a shell.
   [[nodiscard]] std::optional<RobotDescription> robot() const { return as_robot(model); }
   /// The MJCF of the file, with a sensor for every quantity reported by its controller.
   [[nodiscard]] std::string mjcf() const;
-  /// The text as a recording keeps it: of a robot with its settings, of a tube that of the file.
+  /// The text as a recording keeps it: of a robot with its settings, of others that of the file.
   [[nodiscard]] std::string text() const;
   /// The continuum arm: the robot, or what a platform carries. Null if there is none.
   [[nodiscard]] ContinuumDescription* arm();
@@ -36,8 +36,8 @@ struct ModelFile {
   void erase_controllers();
 };
 
-/// Reads a robot or tube file; overrides act on robots. Throws ModelError, also for a controller
-/// whose plugin is not loaded or does not know a setting.
+/// Reads a robot, tube or shell file; overrides act on robots. Throws ModelError, also for a
+/// controller whose plugin is not loaded or does not know a setting.
 [[nodiscard]] ModelFile read_model_file(std::string name, std::filesystem::path path,
                                         std::span<const Override> overrides);
 

@@ -14,6 +14,7 @@
 #include "simulation/engine/model_settings.hpp"
 #include "simulation/scene/default_environment.hpp"
 #include "simulation/scene/default_visuals.hpp"
+#include "simulation/scene/filled_meshes.hpp"
 #include "simulation/scene/left_out_obstacles.hpp"
 #include "simulation/scene/model_files.hpp"
 #include "simulation/scene/robot_settings.hpp"
@@ -215,6 +216,8 @@ class SceneLoader {
       notice("switched-off", line);
     if (const auto contacts = missed_contacts(*scene_.model, robots))
       notice("contacts-off", *contacts);
+    for (const std::string& line : filled_meshes(*scene_.model, robots))
+      notice("mesh-filled", line);
     for (const std::string& line : implausible_angles(*scene_.spec))
       notice("implausible-angle", line);
     for (const std::string& line : left_out_obstacles(*scene_.model, scene_.robots))

@@ -47,9 +47,9 @@ struct Scene {
 [[nodiscard]] std::string flattened(const Scene& scene, const mjModel& model,
                                     std::vector<std::string>& notices);
 
-/// MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
-/// reported by the robot's controller, and notices as those of a scene. Calls load_engine. Throws
-/// ModelError as load_scene.
+/// MJCF of a lone robot, tube or shell file as attached by a scene, with a sensor for every
+/// quantity reported by the robot's controller, and notices as those of a scene. Calls load_engine.
+/// Throws ModelError as load_scene.
 struct ModelText {
   std::string mjcf;
   std::vector<std::string> notices;

@@ -170,7 +170,7 @@ class Attachments {
     std::erase_if(attached_, [&](const Place& place) { return model(place.model) == nullptr; });
   }
 
-  /// Those whose model is a robot or tube file.
+  /// Those whose model is a robot, tube or shell file.
   [[nodiscard]] const std::vector<Place>& attached() const noexcept { return attached_; }
   /// The model of a name; null: there is none.
   [[nodiscard]] const Place* model(const std::string& name) const noexcept {
@@ -245,7 +245,9 @@ class OwnSettings {
 
   void add_model(const std::string& file, const std::string& name, const std::string& prefix) {
     ModelFile model = read_model_file(file, folder_ / file, settings_.of(prefix));
-    if (!model.robot()) settings_.refuse_of(prefix, "is a tube, which has no settings");
+    if (!model.robot())
+      settings_.refuse_of(prefix,
+                          fmt::format("is a {}, which has no settings", kind_name(model.model)));
     model.name = name;
     model.engine_path = folder_ / name;
     files_.texts[name] = model.text();

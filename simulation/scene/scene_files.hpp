@@ -22,7 +22,7 @@ struct SceneFiles {
   std::map<std::string, std::string> engine_texts;
 };
 
-/// A robot or tube file that a scene, or a file that it includes, attaches.
+/// A robot, tube or shell file that a scene, or a file that it includes, attaches.
 struct AttachedFile {
   std::string prefix;
   std::filesystem::path path;

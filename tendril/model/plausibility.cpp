@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -90,6 +91,20 @@ class PlausibilityWarnings {
         density(name, "mass", link.mass, length, std::numbers::pi * link.radius * link.radius,
                 "length");
     }
+  }
+
+  void operator()(const ShellDescription& shell) {
+    constexpr double kLargest = 10.0;   // [m]
+    constexpr double kThickWall = 0.1;  // of the whole shell
+    Eigen::AlignedBox3d box;
+    for (const Eigen::Vector3d& p : shell.mesh.vertices) box.extend(p);
+    const double size = box.diagonal().norm();
+    if (size <= kLargest && shell.wall_thickness <= kThickWall * size) return;
+    say("implausible-size",
+        fmt::format("the mesh is {:.3g} m across, and its wall_thickness {:.3g} m: must scale be "
+                    "{}?",
+                    size, shell.wall_thickness,
+                    size > kLargest ? "0.001, for a file in mm" : "larger"));
   }
 
   template <class Other>

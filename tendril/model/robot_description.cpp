@@ -199,10 +199,10 @@ ControllerConfig& controller_of(RobotDescription& robot) {
 std::optional<RobotDescription> as_robot(const ModelDescription& model) {
   return std::visit(
       []<class D>(const D& d) -> std::optional<RobotDescription> {
-        if constexpr (std::is_same_v<D, TubeDescription>) {
-          return std::nullopt;
-        } else {
+        if constexpr (RobotKind<D>) {
           return d;
+        } else {
+          return std::nullopt;
         }
       },
       model);

@@ -11,6 +11,7 @@
 
 #include "tendril/model/continuum/description.hpp"
 #include "tendril/model/mobile/description.hpp"
+#include "tendril/model/shell/description.hpp"
 #include "tendril/model/snake/description.hpp"
 #include "tendril/model/tube/description.hpp"
 #include "tendril/model/value.hpp"
@@ -20,14 +21,14 @@ namespace tendril {
 template <RobotKind... Kinds>
 struct RobotKindList {
   using Robot = std::variant<Kinds...>;
-  using Model = std::variant<Kinds..., TubeDescription>;
+  using Model = std::variant<Kinds..., TubeDescription, ShellDescription>;
 };
 using RobotKinds = RobotKindList<ContinuumDescription, SnakeDescription, MobileDescription>;
 
 /// What a robot file describes, by its `kind`.
 using RobotDescription = RobotKinds::Robot;
 
-/// What a TOML model file describes: a robot or a tube.
+/// What a TOML model file describes: a robot, a tube or a shell.
 using ModelDescription = RobotKinds::Model;
 
 /// Gives the text of a file by the name that another file has for it. Throws ModelError.
@@ -71,14 +72,14 @@ template <class D>
   return std::get<D>(load_kind(D::kKind, file, overrides));
 }
 
-/// The same for a robot; a tube is refused.
+/// The same for a robot; a tube or a shell is refused.
 [[nodiscard]] RobotDescription parse_robot(std::string_view toml, const std::string& file_name,
                                            std::span<const Override> overrides = {},
                                            const FileReader& read = {});
 [[nodiscard]] RobotDescription load_robot(const std::filesystem::path& file,
                                           std::span<const Override> overrides = {});
 
-/// "continuum", "snake", "mobile" or "tube".
+/// "continuum", "snake", "mobile", "tube" or "shell".
 [[nodiscard]] std::string_view kind_name(const ModelDescription& model);
 
 [[nodiscard]] const ControllerConfig& controller_of(const RobotDescription& robot);
@@ -96,7 +97,7 @@ void erase_controller_settings(D& robot, const std::vector<std::string>& keys) {
   robot.text = without_controller_settings(robot.text, keys);
 }
 
-/// The robot, or null for a tube.
+/// The robot, or null for a tube or a shell.
 [[nodiscard]] std::optional<RobotDescription> as_robot(const ModelDescription& model);
 
 }  // namespace tendril

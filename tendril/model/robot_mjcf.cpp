@@ -6,6 +6,7 @@ namespace tendril {
 
 std::string model_mjcf(const ModelDescription& model, std::span<const std::string> sensors) {
   if (const auto* const tube = std::get_if<TubeDescription>(&model)) return tube_mjcf(*tube);
+  if (const auto* const shell = std::get_if<ShellDescription>(&model)) return shell_mjcf(*shell);
   const RobotDescription robot = *as_robot(model);
   MjcfDocument mjcf("robot", std::visit([](const auto& d) { return d.name; }, robot));
   std::visit([&](const auto& d) { d.write(mjcf, sensors); }, robot);

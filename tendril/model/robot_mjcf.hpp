@@ -7,13 +7,15 @@
 #include "tendril/model/continuum/mjcf.hpp"
 #include "tendril/model/mobile/mjcf.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/model/shell/mjcf.hpp"
 #include "tendril/model/snake/mjcf.hpp"
 #include "tendril/model/tube/mjcf.hpp"
 
 namespace tendril {
 
 /// The MJCF document of a description; what its kind writes. Complete: it loads alone
-/// and attaches by its body `base` (a tube: `tube`). The same description gives the same text.
+/// and attaches by its body `base` (a tube: `tube`, a shell: `shell`). The same description gives
+/// the same text.
 ///
 /// With a controller the document holds its plugin instance `controller` with the config keys
 /// `robot` (the TOML text), `arm` (that of a continuum arm on a platform) and the settings of the

@@ -11,9 +11,9 @@
 
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model/mesh_file.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/plan_file/mesh_file.hpp"
 
 namespace tendril {
 namespace {

@@ -9,9 +9,9 @@
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/kinematics/rotation.hpp"
 #include "tendril/kinematics/turning.hpp"
+#include "tendril/model/mesh_file.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/plan_file/mesh_file.hpp"
 #include "tendril/plan_file/path_plan.hpp"
 
 namespace tendril {

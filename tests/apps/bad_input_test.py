@@ -50,6 +50,7 @@ KINDS = {
     "good.xml": ("a scene", {"run", "view", "plan"}),
     "good.toml": ("a robot file", {"run", "view", "model", "ik", "fk", "march"}),
     "tube.toml": ("a tube file", {"view", "model"}),
+    "shell.toml": ("a shell file", {"view", "model"}),
     "plan.toml": ("a plan file", {"plan"}),
     "path_plan.toml": ("a plan file", {"plan"}),
     "table.csv": ("a table", {"ik ROBOT", "fk ROBOT", "march ROBOT"}),
@@ -58,6 +59,7 @@ KINDS = {
 }
 KIND_FILES = {
     "tube.toml": 'kind = "tube"\n',
+    "shell.toml": 'kind = "shell"\n',
     "plan.toml": "target = [0.1, 0.2]\n",
     "path_plan.toml": 'robot = "good.toml"\n',
     "table.csv": "x,y,z\n0,0,0.1\n",

@@ -9,8 +9,8 @@
 #include "tendril/avoidance/pose_path.hpp"
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
+#include "tendril/model/mesh_file.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/plan_file/mesh_file.hpp"
 #include "tests/fuzz/input_file.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -152,6 +152,13 @@ centerline = [[0, 0, 0.3], [0, 0, 0.5]]
 inner_radius = 0.014
 )";
 
+constexpr std::string_view kShell = R"(
+kind = "shell"
+file = "triangle.obj"
+encloses = "wall"
+)";
+constexpr std::string_view kTriangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+
 }  // namespace
 
 TEST_CASE("reference: keys of arms are those of their readers", "[reference]") {
@@ -189,4 +196,10 @@ TEST_CASE("reference: keys of tubes are those of their readers", "[reference]") 
   const KeyLog log(kKeyLogFile);
   read({kTube});
   check_generated(kPage, "tube", key_table(log, ""));
+}
+
+TEST_CASE("reference: keys of shells are those of their readers", "[reference]") {
+  const KeyLog log(kKeyLogFile);
+  read({kShell}, [](const std::string& /*name*/) { return std::string(kTriangle); });
+  check_generated(kPage, "shell", key_table(log, ""));
 }

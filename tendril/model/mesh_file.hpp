@@ -22,4 +22,7 @@ struct TriangleMesh {
 /// The same of the file's bytes; `name` is that of the file and tells its kind.
 [[nodiscard]] TriangleMesh parse_mesh(const std::string& bytes, const std::filesystem::path& name);
 
+/// The same mesh with vertices at equal positions merged, in the order of the triangles.
+[[nodiscard]] TriangleMesh merged(const TriangleMesh& mesh);
+
 }  // namespace tendril

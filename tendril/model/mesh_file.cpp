@@ -1,4 +1,4 @@
-#include "tendril/plan_file/mesh_file.hpp"
+#include "tendril/model/mesh_file.hpp"
 
 #include <fmt/format.h>
 
@@ -163,6 +163,13 @@ TriangleMesh parse_mesh(const std::string& bytes, const std::filesystem::path& f
     throw ModelError(fmt::format("{}: {} triangles, must be at most {}", name,
                                  mesh.triangles.size(), kMaxTriangles));
   return mesh;
+}
+
+TriangleMesh merged(const TriangleMesh& mesh) {
+  const auto at = [&](int vertex) { return mesh.vertices[static_cast<std::size_t>(vertex)]; };
+  Merger merger;
+  for (const auto& [a, b, c] : mesh.triangles) merger.add({at(a), at(b), at(c)});
+  return merger.take();
 }
 
 }  // namespace tendril
