@@ -143,8 +143,8 @@ std::vector<Vector3d> vertex_directions(const TriangleMesh& mesh,
   return directions;
 }
 
-/// Distance along a ray to a triangle that it crosses; infinity if it does not (Moeller and
-/// Trumbore).
+/// Distance along a ray, in lengths of its direction, to a triangle that it crosses; infinity if it
+/// does not (Moeller and Trumbore).
 double hit(const Vector3d& start, const Vector3d& direction, const Vector3d& a, const Vector3d& b,
            const Vector3d& c) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -157,24 +157,82 @@ double hit(const Vector3d& start, const Vector3d& direction, const Vector3d& a, 
   return u < 0.0 || v < 0.0 || u + v > 1.0 || t < 0.0 ? kNone : t;
 }
 
-/// How far the wall goes behind each vertex [m].
-std::vector<double> vertex_depths(const ShellDescription& shell,
-                                  const std::vector<Vector3d>& directions) {
-  const TriangleMesh& mesh = shell.mesh;
-  std::vector<double> depths(mesh.vertices.size(), shell.wall_thickness);
-  const double far = 2.0 * shell.wall_thickness;
-  for (const auto& t : mesh.triangles) {
-    const Vector3d &a = corner(mesh, t, 0), &b = corner(mesh, t, 1), &c = corner(mesh, t, 2);
-    const double reach = far + longest_edge(mesh, t);
-    for (std::size_t i = 0; i < depths.size(); ++i) {
-      const Vector3d& p = mesh.vertices[i];
-      if ((p - a).squaredNorm() > reach * reach) continue;
-      if (std::find(t.begin(), t.end(), static_cast<int>(i)) != t.end()) continue;
-      depths[i] = std::min(depths[i], hit(p, directions[i], a, b, c) / 2.0);
+/// The wall behind the triangles of a mesh.
+class Wall {
+ public:
+  explicit Wall(const ShellDescription& shell)
+      : mesh_(shell.mesh),
+        thickness_(shell.wall_thickness),
+        normals_(into_wall(shell)),
+        directions_(vertex_directions(mesh_, normals_)),
+        triangles_at_(mesh_.vertices.size()) {
+    for (std::size_t i = 0; i < mesh_.triangles.size(); ++i) {
+      longest_edges_.push_back(longest_edge(mesh_, mesh_.triangles[i]));
+      for (const int vertex : mesh_.triangles[i])
+        triangles_at_[static_cast<std::size_t>(vertex)].push_back(i);
     }
   }
-  return depths;
-}
+
+  [[nodiscard]] ShellPiece piece(std::size_t triangle) const {
+    const auto& t = mesh_.triangles[triangle];
+    ShellPiece piece{{corner(mesh_, t, 0), corner(mesh_, t, 1), corner(mesh_, t, 2)}, {}};
+    const Vector3d& normal = normals_[triangle];
+    const Vector3d upright = area_vector(mesh_, t).normalized();
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::size_t next = (k + 1) % 3;
+      const Vector3d side = (piece.front[next] - piece.front[k]).cross(upright).normalized();
+      piece.back[2 * k] = behind(static_cast<std::size_t>(t[k]), side, normal);
+      piece.back[2 * k + 1] = behind(static_cast<std::size_t>(t[next]), side, normal);
+    }
+    return piece;
+  }
+
+ private:
+  /// Direction from a vertex to the back of a piece, not of unit length: as far to the side as the
+  /// back of the piece remains behind all triangles at the vertex.
+  [[nodiscard]] Vector3d backwards(std::size_t vertex, const Vector3d& side,
+                                   const Vector3d& normal) const {
+    constexpr double kWidest = 2.0, kNarrowest = 0.1, kLeastDepth = 0.2;
+    const auto is_behind = [&](const Vector3d& q) {
+      return std::ranges::all_of(triangles_at_[vertex],
+                                 [&](std::size_t i) { return q.dot(normals_[i]) >= kLeastDepth; });
+    };
+    for (double width = kWidest; width > kNarrowest; width /= 2.0) {
+      const Vector3d q = directions_[vertex] + width * side;
+      if (is_behind(q)) return q;
+    }
+    return directions_[vertex].dot(normal) >= kLeastDepth ? directions_[vertex] : normal;
+  }
+
+  [[nodiscard]] Vector3d behind(std::size_t vertex, const Vector3d& side,
+                                const Vector3d& normal) const {
+    const Vector3d q = backwards(vertex, side, normal);
+    return mesh_.vertices[vertex] + depth(vertex, q) * q;
+  }
+
+  /// How far the wall goes along `q`, in its length.
+  [[nodiscard]] double depth(std::size_t vertex, const Vector3d& q) const {
+    const Vector3d& p = mesh_.vertices[vertex];
+    const double far = 2.0 * thickness_ * q.norm();
+    double depth = thickness_;
+    for (std::size_t i = 0; i < mesh_.triangles.size(); ++i) {
+      const auto& t = mesh_.triangles[i];
+      const Vector3d& a = corner(mesh_, t, 0);
+      const double reach = far + longest_edges_[i];
+      if ((p - a).squaredNorm() > reach * reach) continue;
+      if (std::ranges::find(t, static_cast<int>(vertex)) != t.end()) continue;
+      depth = std::min(depth, hit(p, q, a, corner(mesh_, t, 1), corner(mesh_, t, 2)) / 2.0);
+    }
+    return depth;
+  }
+
+  const TriangleMesh& mesh_;
+  double thickness_;
+  std::vector<Vector3d> normals_;     // per triangle
+  std::vector<Vector3d> directions_;  // per vertex
+  std::vector<double> longest_edges_;
+  std::vector<std::vector<std::size_t>> triangles_at_;  // per vertex
+};
 
 }  // namespace
 
@@ -195,22 +253,9 @@ ShellDescription ShellDescription::read(const FileContents& file) {
 }
 
 std::vector<ShellPiece> shell_pieces(const ShellDescription& shell) {
-  constexpr double kLeastCosine = 0.2;  // of a direction that is still behind the triangle
-  const std::vector<Vector3d> normals = into_wall(shell);
-  const std::vector<Vector3d> directions = vertex_directions(shell.mesh, normals);
-  const std::vector<double> depths = vertex_depths(shell, directions);
+  const Wall wall(shell);
   std::vector<ShellPiece> pieces;
-  for (std::size_t i = 0; i < normals.size(); ++i) {
-    ShellPiece piece;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const auto vertex = static_cast<std::size_t>(shell.mesh.triangles[i][k]);
-      const Vector3d& direction = directions[vertex];
-      const bool is_behind = direction.dot(normals[i]) >= kLeastCosine;
-      piece.front[k] = shell.mesh.vertices[vertex];
-      piece.back[k] = piece.front[k] + depths[vertex] * (is_behind ? direction : normals[i]);
-    }
-    pieces.push_back(piece);
-  }
+  for (std::size_t i = 0; i < shell.mesh.triangles.size(); ++i) pieces.push_back(wall.piece(i));
   return pieces;
 }
 

@@ -39,17 +39,20 @@ struct ShellDescription {
   [[nodiscard]] static ShellDescription read(const FileContents& file);
 };
 
-/// The wall behind one triangle, in the order of the mesh: the convex hull of the triangle and of a
-/// point behind each of its corners [m].
+/// The wall behind one triangle, in the order of the mesh: the convex hull of the triangle and of
+/// two points behind each of its corners [m].
 struct ShellPiece {
-  std::array<Eigen::Vector3d, 3> front, back;
+  std::array<Eigen::Vector3d, 3> front;
+  std::array<Eigen::Vector3d, 6> back;  ///< two of each edge
 };
 
-/// Pieces of a wall that have their front on the surface. Triangles with a common corner have the
-/// point behind it in common, so the wall has no gap. That point is `wall_thickness` behind the
-/// corner, along the mean of the triangles' normals weighted by their angles there. Where the
-/// surface comes back behind itself, as around a fork or in a thin sheet, it is half as far as the
-/// surface is, so the wall stays out of the free space on the other side.
+/// Pieces of a wall that have their front on the surface and are wider behind it, so that they
+/// overlap: a body that is pressed into the wall is pushed out of it, not along it by the sides of
+/// the next piece. A point of the back is `wall_thickness` behind its corner, along the mean of the
+/// triangles' normals there weighted by their angles, and up to twice as far past its edge; less
+/// far where it would come in front of another triangle at the corner. Where the surface comes back
+/// behind itself, as around a fork or in a thin sheet, a point goes half the distance to it, so the
+/// wall stays out of the free space on the other side.
 [[nodiscard]] std::vector<ShellPiece> shell_pieces(const ShellDescription& shell);
 
 }  // namespace tendril
