@@ -6,6 +6,7 @@
 
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/reactive_planner.hpp"
+#include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "tendril/ik/any_solver.hpp"
@@ -23,6 +24,9 @@ namespace tendril {
 /// of the pose, and so is the spin of one whose task has a roll.
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
+///
+/// Where the tip touches a fixed body, no correction presses it on: its status is Blocked if the
+/// plan is inside.
 class ReachController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
@@ -35,6 +39,32 @@ class ReachController final : public ArmController {
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
+  [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
+  [[nodiscard]] bool senses_response() const noexcept override { return false; }
+
+  /// The steps of `update`, for controllers that correct the tip otherwise.
+  struct Motion {
+    bool reached;  // the solution of the inverse kinematics reaches the target
+    bool moving;   // the plan is not yet at the solution
+    bool resting;  // the plan is there, and the command is at rest
+    int iterations;
+    double scale;                       // fraction of the remaining path that this step covers
+    Eigen::Matrix<double, 6, 1> error;  // of the measured tip against the planned one
+  };
+  /// 1. Moves the planned pose by one step towards the target and commands it. None: the target is
+  /// not finite, and the last pose is commanded.
+  [[nodiscard]] std::optional<Motion> move(const Eigen::Isometry3d& X_BG,
+                                           const ArmMeasurement& measurement,
+                                           std::span<const double> memory,
+                                           std::span<double> next_memory,
+                                           ArmCommand& command) noexcept;
+  /// 2. Corrects the command against an error of the tip: the motion's, or what is left of it.
+  void correct(const Motion& motion, const Eigen::Matrix<double, 6, 1>& error,
+               const ArmMeasurement& measurement, std::span<const double> memory,
+               std::span<double> next_memory, ArmCommand& command) noexcept;
+  /// 3. Reports the motion, the tip errors with respect to this target.
+  void describe(const Motion& motion, const Eigen::Isometry3d& X_BG,
+                const ArmMeasurement& measurement, ControllerReport& report) const noexcept;
 
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
@@ -57,8 +87,8 @@ class ReachController final : public ArmController {
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
   /// Moves the roll's offset by one step against the measured error of the roll.
-  void correct_roll(const ArmMeasurement& measurement, const Plan& plan,
-                    std::span<double> next_memory) noexcept;
+  void correct_roll(const Eigen::Isometry3d& X_BG, const ArmMeasurement& measurement,
+                    const Plan& plan, std::span<double> next_memory) noexcept;
   /// Moves the planned pose by one step. The base and its solution are those in `next_memory`.
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
@@ -73,6 +103,7 @@ class ReachController final : public ArmController {
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
   TipIntegral integral_;
+  TipContacts walls_;
   std::optional<BodyDeflection> body_;  // with avoidance
 
   // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the
