@@ -148,8 +148,9 @@ Eigen::Vector3d rotation_vector_between(const Eigen::Vector3d& from,
 /// of an arm of 0.3 m by less than 1 mm.
 constexpr double kRestRate = 0.04;
 
-/// Distance of the plan inside a wall from which the tip is blocked [m].
+/// Distance of a tip at a wall from its plan, from which it is blocked [m].
 constexpr double kBlockedDistance = 1e-3;
+constexpr double kHoldTime = 0.1;  // without correction after a contact: a sliding tip hops [s]
 
 }  // namespace
 
@@ -343,17 +344,21 @@ void ReachController::load_base(std::span<const double> memory, std::span<double
 void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                              std::span<double> next_memory, ArmCommand& command,
                              ControllerReport& report) noexcept {
-  const std::optional<Motion> motion = move(measurement.X_BG, measurement, memory, next_memory, command);
+  std::optional<Motion> motion = move(measurement.X_BG, measurement, memory, next_memory, command);
   if (!motion) {
     report.status = ControllerStatus::InvalidTarget;
     return;
   }
-  Eigen::Matrix<double, 6, 1> error = motion->error;
-  error.head<3>() = walls_.correctable(measurement, error.head<3>());
-  correct(*motion, error, measurement, memory, next_memory, command);
+  const Eigen::Vector3d off = motion->error.head<3>();
+  if (walls_.correctable(measurement, off) != off)
+    hold_(next_memory) = kHoldTime;
+  else
+    hold_(next_memory) = std::max(0.0, hold_(memory) - measurement.timestep);
+  const bool blocked = hold_(next_memory) > 0.0;
+  motion->frozen = motion->moving || blocked;
+  correct(*motion, measurement, memory, next_memory, command);
   describe(*motion, measurement.X_BG, measurement, report);
-  const double inside = (motion->error - error).norm();
-  if (motion->reached && !motion->moving && inside > kBlockedDistance)
+  if (motion->reached && !motion->moving && blocked && off.norm() > kBlockedDistance)
     report.status = ControllerStatus::Blocked;
 }
 
@@ -399,6 +404,7 @@ std::optional<ReachController::Motion> ReachController::move(const Eigen::Isomet
                          kRestRate * measurement.timestep;
   Motion motion{.reached = plan.reached,
                 .moving = plan.moving,
+                .frozen = plan.moving,
                 .resting = plan.reached && !plan.moving && rests,
                 .iterations = plan.iterations,
                 .scale = plan.scale,
@@ -408,11 +414,10 @@ std::optional<ReachController::Motion> ReachController::move(const Eigen::Isomet
   return motion;
 }
 
-void ReachController::correct(const Motion& motion, const Eigen::Matrix<double, 6, 1>& error,
-                              const ArmMeasurement& measurement, std::span<const double> memory,
-                              std::span<double> next_memory, ArmCommand& command) noexcept {
-  // While the arm moves to a distant target its lag is not integrated.
-  integral_.update(measurement, error, motion.moving, integral_memory_(memory),
+void ReachController::correct(const Motion& motion, const ArmMeasurement& measurement,
+                              std::span<const double> memory, std::span<double> next_memory,
+                              ArmCommand& command) noexcept {
+  integral_.update(measurement, motion.error, motion.frozen, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
   // Among obstacles the whole body has to be where it is planned: twist moves it by more than the
   // margin.

@@ -25,8 +25,8 @@ namespace tendril {
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 ///
-/// Where the tip touches a fixed body, no correction presses it on: its status is Blocked if the
-/// plan is inside.
+/// A tip that touches a fixed body in front of its plan is not corrected, which would press it on:
+/// then its status is Blocked.
 class ReachController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
@@ -46,6 +46,7 @@ class ReachController final : public ArmController {
   struct Motion {
     bool reached;  // the solution of the inverse kinematics reaches the target
     bool moving;   // the plan is not yet at the solution
+    bool frozen;   // no correction: the lag of an arm that moves to a distant target is no error
     bool resting;  // the plan is there, and the command is at rest
     int iterations;
     double scale;                       // fraction of the remaining path that this step covers
@@ -58,10 +59,10 @@ class ReachController final : public ArmController {
                                            std::span<const double> memory,
                                            std::span<double> next_memory,
                                            ArmCommand& command) noexcept;
-  /// 2. Corrects the command against an error of the tip: the motion's, or what is left of it.
-  void correct(const Motion& motion, const Eigen::Matrix<double, 6, 1>& error,
-               const ArmMeasurement& measurement, std::span<const double> memory,
-               std::span<double> next_memory, ArmCommand& command) noexcept;
+  /// 2. Corrects the command against the motion's error, which may have been changed.
+  void correct(const Motion& motion, const ArmMeasurement& measurement,
+               std::span<const double> memory, std::span<double> next_memory,
+               ArmCommand& command) noexcept;
   /// 3. Reports the motion, the tip errors with respect to this target.
   void describe(const Motion& motion, const Eigen::Isometry3d& X_BG,
                 const ArmMeasurement& measurement, ControllerReport& report) const noexcept;
@@ -120,6 +121,7 @@ class ReachController final : public ArmController {
   Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
   Block integral_memory_;
+  Slot<double> hold_ = memory_.number();  // time left without correction at a wall [s]
 
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_solution_;        // scratch

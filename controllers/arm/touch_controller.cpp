@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "controllers/arm/contact_response.hpp"
 #include "tendril/model_error.hpp"
@@ -39,7 +41,12 @@ std::span<const SettingInfo> TouchController::settings() {
       setting::number("force_time", "s", "3", kPositive,
                       "status 10 when the force, and 12 when a contact is not reached for this "
                       "time")};
-  static const std::vector<SettingInfo> kAll = joined({kOwnSettings, ReachController::settings()});
+  static const std::vector<SettingInfo> kAll = [] {
+    std::vector<SettingInfo> all = joined({kOwnSettings, ReachController::settings()});
+    for (SettingInfo& row : all)  // a force deflects the arm more than its weight does
+      if (row.name == std::string_view("integral_limit")) row.default_value = "1";
+    return all;
+  }();
   return kAll;
 }
 
@@ -143,25 +150,27 @@ void TouchController::update(const ArmMeasurement& measurement, std::span<const 
   feel(measurement, memory, next);
   Eigen::Isometry3d X_BG = measurement.X_BG;
   if (X_BG.matrix().allFinite()) X_BG.translation() = lead(measurement, memory, next);
-  const auto motion =
+  auto motion =
       reach_.move(X_BG, measurement, reach_memory_(memory), reach_memory_(next), command);
   if (!motion) {
     report.status = ControllerStatus::InvalidTarget;
     return;
   }
   moving_(next) = motion->moving;
-  Eigen::Matrix<double, 6, 1> error = motion->error;
   X_BG = measurement.X_BG;
   if (touching_(next)) {
     const Vector3d n = normal_(next);
-    error.head<3>() += force_step(next) - n.dot(error.head<3>()) * n;
     X_BG.translation() += n.dot(measurement.X_BE.translation() - X_BG.translation()) * n;
   }
-  reach_.correct(*motion, error, measurement, reach_memory_(memory), reach_memory_(next), command);
-
   reach_.describe(*motion, X_BG, measurement, report);
-  const ControllerStatus force_status = judge(measurement, memory, next);
-  if (report.status == ControllerStatus::Working) report.status = force_status;
+  const ControllerStatus of_force = judge(measurement, memory, next);
+  if (report.status == ControllerStatus::Working) report.status = of_force;
+
+  if (touching_(next)) {
+    const Vector3d n = normal_(next);
+    motion->error.head<3>() += force_step(next) - n.dot(motion->error.head<3>()) * n;
+  }
+  reach_.correct(*motion, measurement, reach_memory_(memory), reach_memory_(next), command);
   own(report, "tip_force") = contacts_.force(measurement);
   own(report, "force_error") = contacts_.force(measurement) - force_;
 }
