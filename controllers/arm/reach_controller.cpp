@@ -226,6 +226,7 @@ ReachController::ReachController(const ArmContext& context)
     spin_ = memory_.number();
   }
   integral_memory_ = memory_.part(integral_.layout());
+  hold_ = memory_.number();
 }
 
 Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(

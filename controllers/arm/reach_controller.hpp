@@ -121,7 +121,7 @@ class ReachController final : public ArmController {
   Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
   Block integral_memory_;
-  Slot<double> hold_ = memory_.number();  // time left without correction at a wall [s]
+  Slot<double> hold_;  // time left without correction at a wall [s]
 
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_solution_;        // scratch

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "controllers/arm/contact_response.hpp"
-#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -43,8 +42,10 @@ std::span<const SettingInfo> TouchController::settings() {
                       "time")};
   static const std::vector<SettingInfo> kAll = [] {
     std::vector<SettingInfo> all = joined({kOwnSettings, ReachController::settings()});
-    for (SettingInfo& row : all)  // a force deflects the arm more than its weight does
+    for (SettingInfo& row : all) {  // force and friction deflect the arm more than its weight does
       if (row.name == std::string_view("integral_limit")) row.default_value = "1";
+      if (row.name == std::string_view("integral_gain")) row.default_value = "10";
+    }
     return all;
   }();
   return kAll;
@@ -59,10 +60,7 @@ TouchController::TouchController(const ArmContext& context)
       force_time_(context.settings.number("force_time")),
       gain_(context.settings.number("integral_gain")),
       has_direction_(context.settings.choice<TipTask>("task") != TipTask::Position),
-      reach_memory_(memory_.part(reach_.memory_layout())) {
-  if (context.settings.flag("avoidance"))
-    throw ModelError("avoidance = true: must be false: the tip is to touch an obstacle");
-}
+      reach_memory_(memory_.part(reach_.memory_layout())) {}
 
 /// Compliance of the arm along the normal, at the commands [m/N].
 double TouchController::compliance(const ArmMeasurement& measurement,

@@ -31,7 +31,7 @@ class TouchController final : public ArmController {
        "mean rms"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
-  /// Throws ModelError naming the setting.
+  /// Throws ModelError naming the setting. With `avoidance`, `obstacles` must not name the surface.
   explicit TouchController(const ArmContext& context);
 
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
