@@ -306,9 +306,8 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
 
 /// Integrates the turn about the tip's axis that is left, once the plan has arrived: sections that
 /// sag turn their ends, too.
-void ReachController::correct_roll(const Eigen::Isometry3d& X_BG,
-                                   const ArmMeasurement& measurement, const Plan& plan,
-                                   std::span<double> next_memory) noexcept {
+void ReachController::correct_roll(const Eigen::Isometry3d& X_BG, const ArmMeasurement& measurement,
+                                   const Plan& plan, std::span<double> next_memory) noexcept {
   const double miss = (measurement.X_BE.translation() - X_BG.translation()).norm();
   if (plan.moving || (plan.reached && miss > kMaxRollMiss)) return;
   const double fraction = std::min(1.0, kRollGainRatio * roll_gain_ * measurement.timestep);

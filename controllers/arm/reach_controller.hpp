@@ -44,13 +44,13 @@ class ReachController final : public ArmController {
 
   /// The steps of `update`, for controllers that correct the tip otherwise.
   struct Motion {
-    bool reached;  // the solution of the inverse kinematics reaches the target
-    bool moving;   // the plan is not yet at the solution
-    bool frozen;   // no correction: the lag of an arm that moves to a distant target is no error
-    bool resting;  // the plan is there, and the command is at rest
-    int iterations;
-    double scale;                       // fraction of the remaining path that this step covers
-    Eigen::Matrix<double, 6, 1> error;  // of the measured tip against the planned one
+    bool reached;    ///< the solution of the inverse kinematics reaches the target
+    bool moving;     ///< the plan is not yet at the solution
+    bool frozen;     ///< no correction: the lag on the path to a distant target is no error
+    bool resting;    ///< the plan is at the solution, and the command is at rest
+    int iterations;  ///< of the inverse kinematics
+    double scale;    ///< fraction of the remaining path that this step covers
+    Eigen::Matrix<double, 6, 1> error;  ///< planned minus measured tip [m], [rad]; base frame
   };
   /// 1. Moves the planned pose by one step towards the target and commands it. None: the target is
   /// not finite, and the last pose is commanded.

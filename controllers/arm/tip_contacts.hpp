@@ -15,9 +15,11 @@ class TipContacts {
       "tip_force", "N", "sum of the normal forces within three radii of the tip", 1, "max mean"};
   enum class With { AnyBody, FixedBodies };
 
+  /// Selects the contacts with these bodies.
   explicit TipContacts(const ArmContext& context, With with = With::AnyBody)
       : from_(straight_length(context.robot) - kRadii * context.body_radius), with_(with) {}
 
+  /// Number of the tip's contacts.
   [[nodiscard]] int count(const ArmMeasurement& measurement) const noexcept {
     return static_cast<int>(
         std::count_if(measurement.contacts.begin(), measurement.contacts.end(),

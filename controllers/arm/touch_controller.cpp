@@ -14,13 +14,13 @@ using Eigen::Vector3d;
 
 constexpr OwnQuantities<TouchController::kQuantities> own;
 
-constexpr double kSmoothing = 0.02;   // of force, normal and compliance [s]
-constexpr double kLossTime = 0.1;     // without force, after which a contact is lost [s]
-constexpr double kLagTime = 0.2;      // of the plan behind the tip, along the normal [s]
-constexpr double kFar = 2.0;          // of the approach distance: farther, the arm moves there first
-constexpr double kForceBand = 0.25;   // of the force: a larger error is one of the status
-constexpr double kNoMotion = 1e-18;   // square of a response that is none
-constexpr double kArrival = 1e-3;     // [m]: distance of the plan from a target that it has reached
+constexpr double kSmoothing = 0.02;  // of force, normal and compliance [s]
+constexpr double kLossTime = 0.1;    // without force, after which a contact is lost [s]
+constexpr double kLagTime = 0.2;     // of the plan behind the tip, along the normal [s]
+constexpr double kFar = 2.0;         // of the approach distance: farther, the arm moves there first
+constexpr double kForceBand = 0.25;  // of the force: a larger error is one of the status
+constexpr double kNoMotion = 1e-18;  // square of a response that is none
+constexpr double kArrival = 1e-3;    // [m]: distance of the plan from a target that it has reached
 
 Vector3d limited(const Vector3d& step, double length) noexcept {
   const double norm = step.norm();
@@ -85,7 +85,8 @@ void TouchController::feel(const ArmMeasurement& measurement, std::span<const do
   if (force > 0.0) {
     const Vector3d normal = push / force;
     const bool begins = !touching_(memory);
-    normal_(next) = begins ? normal : (normal_(memory) + part * (normal - normal_(memory))).eval().normalized();
+    normal_(next) =
+        begins ? normal : (normal_(memory) + part * (normal - normal_(memory))).eval().normalized();
     const double now = compliance(measurement, normal);
     compliance_(next) = begins ? now : compliance_(memory) + part * (now - compliance_(memory));
   }
@@ -134,9 +135,8 @@ ControllerStatus TouchController::judge(const ArmMeasurement& measurement,
                                         std::span<const double> memory,
                                         std::span<double> next) const noexcept {
   const bool touches = touching_(next);
-  const bool off =
-      touches ? std::abs(felt_(next) - force_) > kForceBand * force_
-              : (measurement.X_BG.translation() - point_(next)).norm() < kArrival;
+  const bool off = touches ? std::abs(felt_(next) - force_) > kForceBand * force_
+                           : (measurement.X_BG.translation() - point_(next)).norm() < kArrival;
   off_(next) = off ? std::min(off_(memory) + measurement.timestep, 2.0 * force_time_) : 0.0;
   if (off_(next) <= force_time_) return ControllerStatus::Working;
   return touches ? ControllerStatus::NoProgress : ControllerStatus::NoContact;
@@ -148,8 +148,7 @@ void TouchController::update(const ArmMeasurement& measurement, std::span<const 
   feel(measurement, memory, next);
   Eigen::Isometry3d X_BG = measurement.X_BG;
   if (X_BG.matrix().allFinite()) X_BG.translation() = lead(measurement, memory, next);
-  auto motion =
-      reach_.move(X_BG, measurement, reach_memory_(memory), reach_memory_(next), command);
+  auto motion = reach_.move(X_BG, measurement, reach_memory_(memory), reach_memory_(next), command);
   if (!motion) {
     report.status = ControllerStatus::InvalidTarget;
     return;

@@ -11,14 +11,15 @@ namespace tendril {
 /// one is lost, the tip moves to the target at a bounded speed; so the target lies on the surface
 /// or inside.
 ///
-/// A force f is regulated by the tip integral: instead of a position error, it gets along the normal
-/// n (towards the arm)
+/// A force f is regulated by the tip integral: instead of a position error, it gets along the
+/// normal n (towards the arm)
 ///
 ///     e = -n C (f_d - f),    C = (n^T J . n^T R / |n^T R|^2 - 1) / (k m)
 ///
 /// with the compliance C of the arm at its tip, which follows from the tip's Jacobian J in free
 /// motion and its response R with m contacts of stiffness k each (ContactResponse).
-/// Source: docs/theory/control.md, "Touching". Tested by: touch_controller_test, touch_test.
+/// Source: docs/theory/control.md, "Touching". Tested by: touch_controller_test, and in
+/// the engine by scenes/touch.
 class TouchController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {
@@ -58,11 +59,11 @@ class TouchController final : public ArmController {
   bool has_direction_;
 
   Slot<bool> started_ = memory_.flag(), moving_ = memory_.flag(), touching_ = memory_.flag();
-  Slot<double> apart_ = memory_.number();  // time since the last contact [s]
-  Slot<double> felt_ = memory_.number();   // force, smoothed [N]
-  Slot<double> compliance_ = memory_.number();                               // of the tip [m/N]
-  MatrixSlot<Eigen::Vector3d> normal_ = memory_.matrix<Eigen::Vector3d>();   // smoothed
-  MatrixSlot<Eigen::Vector3d> point_ = memory_.matrix<Eigen::Vector3d>();    // of the plan [m]
+  Slot<double> apart_ = memory_.number();       // time since the last contact [s]
+  Slot<double> felt_ = memory_.number();        // force, smoothed [N]
+  Slot<double> compliance_ = memory_.number();  // of the tip [m/N]
+  MatrixSlot<Eigen::Vector3d> normal_ = memory_.matrix<Eigen::Vector3d>();  // smoothed
+  MatrixSlot<Eigen::Vector3d> point_ = memory_.matrix<Eigen::Vector3d>();   // of the plan [m]
   Slot<double> off_ = memory_.number();  // time without the force [s]
   Block reach_memory_;
 };

@@ -56,8 +56,7 @@ constexpr StatusInfo kStatuses[kStatusCount]{
      "The tip rests against a fixed body before its target. The commands do not press harder.",
      "Move the target to the surface or in front of it, by the radius of the arm. To press with a "
      "force, use `tendril.touch`."},
-    {"no contact",
-     "The tip is at the target of `tendril.touch` and touches nothing.",
+    {"no contact", "The tip is at the target of `tendril.touch` and touches nothing.",
      "Move the target into the surface, by more than the error of the surface's position."}};
 
 }  // namespace

@@ -22,16 +22,16 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using std::numbers::pi;
 
-constexpr double kSpeed = 0.02;                // of the target along the surface [m/s]
-constexpr double kStandOff = 0.03;             // of the target before it comes to the surface [m]
-constexpr double kContactTime = 4.0;           // when it is there [s]
-constexpr double kSlideTime = 6.5;             // when it begins to slide [s]
-constexpr double kAllowedOffset = 0.005;       // of the tip from the target, along the surface [m]
-constexpr double kClearance = 0.005;           // of the body from the surface [m]
-constexpr double kMaxDeflection = 0.06;        // of the tip, by the force [m]
-constexpr double kServoStiffness = 3.7;        // of a section with its servo, to the section alone
-constexpr double kMaxBend = 1.5;               // of a section, of 1.9 allowed [rad]
-constexpr int kPoints = 9;                     // of the path
+constexpr double kSpeed = 0.02;           // of the target along the surface [m/s]
+constexpr double kStandOff = 0.03;        // of the target before it comes to the surface [m]
+constexpr double kContactTime = 4.0;      // when it is there [s]
+constexpr double kSlideTime = 6.5;        // when it begins to slide [s]
+constexpr double kAllowedOffset = 0.005;  // of the tip from the target, along the surface [m]
+constexpr double kClearance = 0.005;      // of the body from the surface [m]
+constexpr double kMaxDeflection = 0.06;   // of the tip, by the force [m]
+constexpr double kServoStiffness = 3.7;   // of a section with its servo, to the section alone
+constexpr double kMaxBend = 1.5;          // of a section, of 1.9 allowed [rad]
+constexpr int kPoints = 9;                // of the path
 
 enum class Shape { Box, Cylinder, Sphere };
 
@@ -141,8 +141,7 @@ std::string wall_text(const Wall& wall, double friction) {
   const Vector3d center =
       wall.shape == Shape::Box ? Vector3d(wall.point - kThickness * wall.normal) : wall.center();
   const std::string size =
-      wall.shape == Shape::Box
-          ? fmt::format("type=\"box\" size=\"{0} {0} {1}\"", kSize, kThickness)
+      wall.shape == Shape::Box ? fmt::format("type=\"box\" size=\"{0} {0} {1}\"", kSize, kThickness)
       : wall.shape == Shape::Cylinder
           ? fmt::format("type=\"cylinder\" size=\"{:.6f} {}\"", wall.radius, kSize)
           : fmt::format("size=\"{:.6f}\"", wall.radius);
@@ -189,17 +188,19 @@ std::vector<GeneratedFile> touch(RandomStream& draws, double difficulty) {
     const double force = draws.uniform(0.2, 2.0);
     const TipTask kind = sections > 2 ? TipTask::PositionAndDirection : TipTask::Position;
     const std::string arm =
-        fmt::format("# {} sections of {:.0f} mm that press on a wall.\nkind = \"continuum\"\n"
-                    "name = \"arm\"\n\n",
-                    sections, 1000.0 * length) +
+        fmt::format(
+            "# {} sections of {:.0f} mm that press on a wall.\nkind = \"continuum\"\n"
+            "name = \"arm\"\n\n",
+            sections, 1000.0 * length) +
         repeated(fmt::format("[[section]]\nconstant_length = {:.6f}\nbend_limit = 1.9\n"
                              "links = 10\nradius = {:.6f}\nmass = {:.6f}\n"
                              "bending_stiffness = {:.6f}\n\n",
                              length, radius, 8000.0 * radius * radius * length, stiffness),
                  sections) +
-        fmt::format("[controller]\nplugin = \"tendril.touch\"\ntarget = \"target\"\n"
-                    "rate_limit = 2\ntask = \"{}\"\nforce = {:.3f}\n",
-                    kind == TipTask::Position ? "position" : "direction", force);
+        fmt::format(
+            "[controller]\nplugin = \"tendril.touch\"\ntarget = \"target\"\n"
+            "rate_limit = 2\ntask = \"{}\"\nforce = {:.3f}\n",
+            kind == TipTask::Position ? "position" : "direction", force);
     const ContinuumRobot robot =
         std::get<ContinuumDescription>(parse_robot(arm, "arm.toml", {})).kinematics();
     std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());

@@ -76,9 +76,10 @@ constexpr std::size_t kForceError = index_of(TouchController::kQuantities, "forc
 
 }  // namespace
 
-TEST_CASE("touch: the force settles however deep the target is, and the tip follows it along the "
-          "wall",
-          "[controllers]") {
+TEST_CASE(
+    "touch: the force settles however deep the target is, and the tip follows it along the "
+    "wall",
+    "[controllers]") {
   const double depth = GENERATE(0.001, 0.005, 0.02);
   CAPTURE(depth);
   Touching touching;
@@ -111,9 +112,10 @@ TEST_CASE("touch: the tip approaches at the given speed", "[controllers]") {
   CHECK(touching.run.report.tip_error < 1e-4);
 }
 
-TEST_CASE("touch: a target where nothing is touched gives the status no contact, and the tip waits "
-          "there",
-          "[controllers]") {
+TEST_CASE(
+    "touch: a target where nothing is touched gives the status no contact, and the tip waits "
+    "there",
+    "[controllers]") {
   Touching touching(Texts{{"force_time", "1"}});
   touching.wall = false;
   touching.steps(1.5);
