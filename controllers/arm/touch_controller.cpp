@@ -44,7 +44,7 @@ std::span<const SettingInfo> TouchController::settings() {
     std::vector<SettingInfo> all = joined({kOwnSettings, ReachController::settings()});
     for (SettingInfo& row : all) {  // force and friction deflect the arm more than its weight does
       if (row.name == std::string_view("integral_limit")) row.default_value = "1";
-      if (row.name == std::string_view("integral_gain")) row.default_value = "10";
+      if (row.name == std::string_view("integral_gain")) row.default_value = "20";
     }
     return all;
   }();
