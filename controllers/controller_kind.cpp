@@ -6,6 +6,7 @@
 #include "controllers/arm/follow_controller.hpp"
 #include "controllers/arm/reach_controller.hpp"
 #include "controllers/arm/steer_controller.hpp"
+#include "controllers/arm/touch_controller.hpp"
 #include "controllers/mobile/base_placement_controller.hpp"
 #include "controllers/mobile/mobile_reach_controller.hpp"
 #include "controllers/snake/snake_modes.hpp"
@@ -46,6 +47,9 @@ const std::vector<ControllerKind>& built_in_controllers() {
             "tendril.steer",
             "the tip of an endoscope or guidewire is steered along a path, while the base feeds it "
             "and its passive sections follow the wall"),
+        controller_kind<TouchController>(
+            "tendril.touch",
+            "the tip presses on a surface with a force, and follows a mocap body along it"),
         controller_kind<CoilController>("tendril.coil",
                                         "the arm coils around a post, holds it with a force and "
                                         "presses with its tip past it"),

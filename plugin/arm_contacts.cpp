@@ -4,6 +4,15 @@
 #include <cmath>
 
 namespace tendril {
+namespace {
+
+/// Tells whether no force moves a body: it is welded to the world, or its pose is given.
+bool is_fixed(const mjModel* m, int body) noexcept {
+  const int root = m->body_weldid[body];
+  return root == 0 || m->body_mocapid[root] >= 0;
+}
+
+}  // namespace
 
 ArmContacts::ArmContacts(const mjModel* m, const ArmMechanics& mechanics,
                          std::span<const JointAddress> joints, int base_body, std::size_t links)
@@ -67,7 +76,8 @@ void ArmContacts::read(const mjModel* m, const mjData* d,
          .force = link_force[link] / touches_[link],
          .arc_length = arc_length_[body],
          .joints = joints_up_to_body_[body],
-         .is_guide = m->geom_bodyid[at->other] == base_body_});
+         .is_guide = m->geom_bodyid[at->other] == base_body_,
+         .is_fixed = is_fixed(m, m->geom_bodyid[at->other])});
   }
 }
 

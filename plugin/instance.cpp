@@ -145,7 +145,8 @@ std::pair<std::size_t, int> sensor_range(const mjModel* m, int instance, int sen
 /// Tells whether a status says more of why the body does not do what is commanded.
 bool is_more_specific(ControllerStatus status) {
   return status == ControllerStatus::Jammed || status == ControllerStatus::InvalidTarget ||
-         status == ControllerStatus::Fault;
+         status == ControllerStatus::Fault || status == ControllerStatus::Blocked ||
+         status == ControllerStatus::NoContact;
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ class ComputedMomentController final : public ArmController {
   explicit ComputedMomentController(const ArmContext& context);
 
   [[nodiscard]] CommandKind commands() const noexcept override { return CommandKind::Moments; }
+  [[nodiscard]] bool senses_contacts() const noexcept override { return reach_.senses_contacts(); }
+  [[nodiscard]] bool senses_response() const noexcept override { return reach_.senses_response(); }
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;

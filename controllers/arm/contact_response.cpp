@@ -5,15 +5,8 @@
 #include <numeric>
 
 namespace tendril {
-namespace {
 
 using Eigen::Vector3d;
-
-/// Stiffness of a contact [N/m]: large enough compared with that of a link over its lever arm to
-/// prevent penetration, small enough to keep the equations well conditioned.
-constexpr double kContactStiffness = 2e4;
-
-}  // namespace
 
 ContactResponse::ContactResponse(const ArmMechanics& arm)
     : has_feed_(arm.has_feed()), guide_length_(arm.options().guide_length) {
@@ -130,9 +123,10 @@ void ContactResponse::add_contact_rows(const ArmMechanics::State& state,
     measured.force = contact.force;
     measured.arc_length = contact.arc_length;
     measured.is_guide = contact.is_guide;
+    measured.is_fixed = contact.is_fixed;
     out.contacts.push_back(measured);
 
-    add_row(1.0 / kContactStiffness);
+    add_row(1.0 / kStiffness);
     for (int i = 0; i < contact.joints; ++i) {
       const JointState& joint = at(state, i);
       normals_(i, rows_ - 1) =

@@ -18,6 +18,10 @@ namespace tendril {
 /// "Commands of an arm in contact". All memory is allocated by the constructor.
 class ContactResponse {
  public:
+  /// Stiffness of a contact [N/m]: large enough compared with that of a link over its lever arm to
+  /// prevent penetration, small enough to keep the equations well conditioned.
+  static constexpr double kStiffness = 2e4;
+
   explicit ContactResponse(const ArmMechanics& arm);
 
   /// A contact of the physics engine; world frame.
@@ -27,7 +31,7 @@ class ContactResponse {
     double force;                      ///< [N]
     double arc_length;                 ///< of the touching link's middle, from the arm's root [m]
     int joints;                        ///< number of joints between the base and the link
-    bool is_guide;
+    bool is_guide, is_fixed;
   };
   /// Removes the contacts of the previous step.
   void clear() noexcept { contacts_.clear(); }

@@ -148,6 +148,10 @@ Eigen::Vector3d rotation_vector_between(const Eigen::Vector3d& from,
 /// of an arm of 0.3 m by less than 1 mm.
 constexpr double kRestRate = 0.04;
 
+/// Distance of a tip at a wall from its plan, from which it is blocked [m].
+constexpr double kBlockedDistance = 1e-3;
+constexpr double kHoldTime = 0.1;  // without correction after a contact: a sliding tip hops [s]
+
 }  // namespace
 
 std::span<const SettingInfo> ReachController::settings() {
@@ -192,6 +196,7 @@ ReachController::ReachController(const ArmContext& context)
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
+      walls_(context, TipContacts::With::FixedBodies),
       states_(static_cast<std::size_t>(context.robot.section_count())),
       q_solution_(context.robot.coordinate_count()) {
   require_driven(context);
@@ -221,6 +226,7 @@ ReachController::ReachController(const ArmContext& context)
     spin_ = memory_.number();
   }
   integral_memory_ = memory_.part(integral_.layout());
+  hold_ = memory_.number();
 }
 
 Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
@@ -300,14 +306,14 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
 
 /// Integrates the turn about the tip's axis that is left, once the plan has arrived: sections that
 /// sag turn their ends, too.
-void ReachController::correct_roll(const ArmMeasurement& measurement, const Plan& plan,
-                                   std::span<double> next_memory) noexcept {
-  const double miss = (measurement.X_BE.translation() - measurement.X_BG.translation()).norm();
+void ReachController::correct_roll(const Eigen::Isometry3d& X_BG, const ArmMeasurement& measurement,
+                                   const Plan& plan, std::span<double> next_memory) noexcept {
+  const double miss = (measurement.X_BE.translation() - X_BG.translation()).norm();
   if (plan.moving || (plan.reached && miss > kMaxRollMiss)) return;
   const double fraction = std::min(1.0, kRollGainRatio * roll_gain_ * measurement.timestep);
   double turn = -roll_offset_(next_memory);  // back, where the target is out of reach with it
   if (plan.reached) {
-    const Eigen::Matrix3d left = measurement.X_BE.linear().transpose() * measurement.X_BG.linear();
+    const Eigen::Matrix3d left = measurement.X_BE.linear().transpose() * X_BG.linear();
     turn = std::clamp(std::atan2(left(1, 0) - left(0, 1), left(0, 0) + left(1, 1)), -kMaxRollError,
                       kMaxRollError);  // the arm may still be on its way
   }
@@ -338,25 +344,45 @@ void ReachController::load_base(std::span<const double> memory, std::span<double
 void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                              std::span<double> next_memory, ArmCommand& command,
                              ControllerReport& report) noexcept {
+  std::optional<Motion> motion = move(measurement.X_BG, measurement, memory, next_memory, command);
+  if (!motion) {
+    report.status = ControllerStatus::InvalidTarget;
+    return;
+  }
+  const Eigen::Vector3d off = motion->error.head<3>();
+  if (walls_.correctable(measurement, off) != off)
+    hold_(next_memory) = kHoldTime;
+  else
+    hold_(next_memory) = std::max(0.0, hold_(memory) - measurement.timestep);
+  const bool blocked = hold_(next_memory) > 0.0;
+  motion->frozen = motion->moving || blocked;
+  correct(*motion, measurement, memory, next_memory, command);
+  describe(*motion, measurement.X_BG, measurement, report);
+  if (motion->reached && !motion->moving && blocked && off.norm() > kBlockedDistance)
+    report.status = ControllerStatus::Blocked;
+}
+
+std::optional<ReachController::Motion> ReachController::move(const Eigen::Isometry3d& X_BG,
+                                                             const ArmMeasurement& measurement,
+                                                             std::span<const double> memory,
+                                                             std::span<double> next_memory,
+                                                             ArmCommand& command) noexcept {
   const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
   BaseState base = measurement.base;  // as planned
   load_base(memory, next_memory, base);
   const double last_feed = base.feed;
   command.base = {.feed = last_feed, .spin = has_spin() ? base.spin : 0.0};
 
-  const TipTarget target{measurement.X_BG, task_};
+  TipTarget target{X_BG, task_};
   if (!measurement.has_target || !is_finite(target)) {
     command.q = q_last;
     command.plan = q_last;
-    report.status = ControllerStatus::InvalidTarget;
-    return;
+    return std::nullopt;
   }
-
-  TipTarget aim = target;
   if (task_ == TipTask::Pose)
-    aim.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
-  const Plan plan = advance(aim, measurement, memory, next_memory);
-  if (task_ == TipTask::Pose) correct_roll(measurement, plan, next_memory);
+    target.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
+  const Plan plan = advance(target, measurement, memory, next_memory);
+  if (task_ == TipTask::Pose) correct_roll(X_BG, measurement, plan, next_memory);
   const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
   command.q = q_next;
   command.plan = q_next;
@@ -367,18 +393,31 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   }
   if (has_spin()) command.base.spin = base.spin = spin_(next_memory);
 
-  // Correct on the measured tip: error between planned and measured tip pose.
   load_states(avoiding_ ? avoiding_->solution(avoiding_memory_(next_memory))
                               .subspan(static_cast<std::size_t>(3 * rail_count()))
                         : solution_memory_(std::span<const double>(next_memory)),
               states_);
   from_coordinates(robot(), q_next, states_);
   const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, base);
-  Eigen::Matrix<double, 6, 1> error;
-  error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
-  error.tail<3>() = rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
-  // While the arm moves to a distant target its lag is not integrated.
-  integral_.update(measurement, error, plan.moving, integral_memory_(memory),
+  const bool rests = std::abs(command.feed_rate) <= kRestRate * TipIntegral::kLengthScale &&
+                     largest_change(robot(), q_next, q_last, TipIntegral::kLengthScale) <=
+                         kRestRate * measurement.timestep;
+  Motion motion{.reached = plan.reached,
+                .moving = plan.moving,
+                .frozen = plan.moving,
+                .resting = plan.reached && !plan.moving && rests,
+                .iterations = plan.iterations,
+                .scale = plan.scale,
+                .error = {}};
+  motion.error << X_BP.translation() - measurement.X_BE.translation(),
+      rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
+  return motion;
+}
+
+void ReachController::correct(const Motion& motion, const ArmMeasurement& measurement,
+                              std::span<const double> memory, std::span<double> next_memory,
+                              ArmCommand& command) noexcept {
+  integral_.update(measurement, motion.error, motion.frozen, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
   // Among obstacles the whole body has to be where it is planned: twist moves it by more than the
   // margin.
@@ -386,18 +425,20 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     body_->compensate(measurement, command.q);
   else
     integral_.compensate_gravity_deflection(measurement, command.q);
+}
 
-  report.status = plan.reached ? ControllerStatus::Working : ControllerStatus::NotReached;
-  report.iterations = plan.iterations;
+void ReachController::describe(const Motion& motion, const Eigen::Isometry3d& X_BG,
+                               const ArmMeasurement& measurement,
+                               ControllerReport& report) const noexcept {
+  const TipTarget target{X_BG, task_};
+  report.status = motion.reached ? ControllerStatus::Working : ControllerStatus::NotReached;
+  report.iterations = motion.iterations;
   report.target = target.position();
   report.tip_error = position_error(measurement.X_BE, target);
   report.angle_error = angle_error(measurement.X_BE, target);
-  report.progress = plan.scale;
-  report.deviation = error.head<3>().norm() / straight_length(robot());
-  report.arrived = plan.reached && !plan.moving &&
-                   std::abs(command.feed_rate) <= kRestRate * TipIntegral::kLengthScale &&
-                   largest_change(robot(), q_next, q_last, TipIntegral::kLengthScale) <=
-                       kRestRate * measurement.timestep;
+  report.progress = motion.scale;
+  report.deviation = motion.error.head<3>().norm() / straight_length(robot());
+  report.arrived = motion.resting;
 }
 
 }  // namespace tendril

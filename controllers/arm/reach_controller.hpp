@@ -6,6 +6,7 @@
 
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/reactive_planner.hpp"
+#include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "tendril/ik/any_solver.hpp"
@@ -23,6 +24,9 @@ namespace tendril {
 /// of the pose, and so is the spin of one whose task has a roll.
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
+///
+/// A tip that touches a fixed body in front of its plan is not corrected, which would press it on:
+/// then its status is Blocked.
 class ReachController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
@@ -35,6 +39,33 @@ class ReachController final : public ArmController {
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
+  [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
+  [[nodiscard]] bool senses_response() const noexcept override { return false; }
+
+  /// The steps of `update`, for controllers that correct the tip otherwise.
+  struct Motion {
+    bool reached;    ///< the solution of the inverse kinematics reaches the target
+    bool moving;     ///< the plan is not yet at the solution
+    bool frozen;     ///< no correction: the lag on the path to a distant target is no error
+    bool resting;    ///< the plan is at the solution, and the command is at rest
+    int iterations;  ///< of the inverse kinematics
+    double scale;    ///< fraction of the remaining path that this step covers
+    Eigen::Matrix<double, 6, 1> error;  ///< planned minus measured tip [m], [rad]; base frame
+  };
+  /// 1. Moves the planned pose by one step towards the target and commands it. None: the target is
+  /// not finite, and the last pose is commanded.
+  [[nodiscard]] std::optional<Motion> move(const Eigen::Isometry3d& X_BG,
+                                           const ArmMeasurement& measurement,
+                                           std::span<const double> memory,
+                                           std::span<double> next_memory,
+                                           ArmCommand& command) noexcept;
+  /// 2. Corrects the command against the motion's error, which may have been changed.
+  void correct(const Motion& motion, const ArmMeasurement& measurement,
+               std::span<const double> memory, std::span<double> next_memory,
+               ArmCommand& command) noexcept;
+  /// 3. Reports the motion, the tip errors with respect to this target.
+  void describe(const Motion& motion, const Eigen::Isometry3d& X_BG,
+                const ArmMeasurement& measurement, ControllerReport& report) const noexcept;
 
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
@@ -57,8 +88,8 @@ class ReachController final : public ArmController {
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
   /// Moves the roll's offset by one step against the measured error of the roll.
-  void correct_roll(const ArmMeasurement& measurement, const Plan& plan,
-                    std::span<double> next_memory) noexcept;
+  void correct_roll(const Eigen::Isometry3d& X_BG, const ArmMeasurement& measurement,
+                    const Plan& plan, std::span<double> next_memory) noexcept;
   /// Moves the planned pose by one step. The base and its solution are those in `next_memory`.
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
@@ -73,6 +104,7 @@ class ReachController final : public ArmController {
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
   TipIntegral integral_;
+  TipContacts walls_;
   std::optional<BodyDeflection> body_;  // with avoidance
 
   // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the
@@ -89,6 +121,7 @@ class ReachController final : public ArmController {
   Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
   Block integral_memory_;
+  Slot<double> hold_;  // time left without correction at a wall [s]
 
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_solution_;        // scratch

@@ -25,7 +25,7 @@ class SteerController final : public ArmController {
       quantity::kIterations,
       quantity::kTipError,
       quantity::kProgress,
-      {"tip_force", "N", "sum of the normal forces within three radii of the tip", 1, "max mean"},
+      TipContacts::kForce,
       {.name = "jams", .unit = "", .meaning = "times that the arm has been drawn back from a jam"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 

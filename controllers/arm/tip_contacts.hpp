@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/interface/arm_memory.hpp"
@@ -10,8 +11,20 @@ namespace tendril {
 /// The contacts of an arm's tip: within three radii of the body, without those of a guide.
 class TipContacts {
  public:
-  explicit TipContacts(const ArmContext& context)
-      : from_(straight_length(context.robot) - kRadii * context.body_radius) {}
+  static constexpr Quantity kForce{
+      "tip_force", "N", "sum of the normal forces within three radii of the tip", 1, "max mean"};
+  enum class With { AnyBody, FixedBodies };
+
+  /// Selects the contacts with these bodies.
+  explicit TipContacts(const ArmContext& context, With with = With::AnyBody)
+      : from_(straight_length(context.robot) - kRadii * context.body_radius), with_(with) {}
+
+  /// Number of the tip's contacts.
+  [[nodiscard]] int count(const ArmMeasurement& measurement) const noexcept {
+    return static_cast<int>(
+        std::count_if(measurement.contacts.begin(), measurement.contacts.end(),
+                      [this](const MeasuredContact& contact) { return is_at_tip(contact); }));
+  }
 
   /// Sum of their normal forces [N].
   [[nodiscard]] double force(const ArmMeasurement& measurement) const noexcept {
@@ -42,10 +55,12 @@ class TipContacts {
   static constexpr double kRadii = 3.0;
 
   [[nodiscard]] bool is_at_tip(const MeasuredContact& contact) const noexcept {
-    return !contact.is_guide && contact.arc_length > from_;
+    return !contact.is_guide && contact.arc_length > from_ &&
+           (with_ == With::AnyBody || contact.is_fixed);
   }
 
   double from_;  // arc length [m]
+  With with_;
 };
 
 }  // namespace tendril

@@ -20,7 +20,7 @@ struct MeasuredContact {
   Eigen::Vector3d position = Eigen::Vector3d::Zero();
   Eigen::Vector3d normal = Eigen::Vector3d::UnitX();
   double depth = 0.0, force = 0.0, arc_length = 0.0;
-  bool is_guide = false;
+  bool is_guide = false, is_fixed = false;
 
   static constexpr const char* kName = "MeasuredContact";
   static constexpr const char* kMeaning = "A point where the arm touches another body; base frame.";
@@ -35,7 +35,8 @@ struct MeasuredContact {
               "the link"),
         field("arc_length", &C::arc_length, "m",
               "of the touching link's middle along the arm, from its root"),
-        field("is_guide", &C::is_guide, "", "with the guide that feeds the arm")};
+        field("is_guide", &C::is_guide, "", "with the guide that feeds the arm"),
+        field("is_fixed", &C::is_fixed, "", "with a body that no force moves")};
   }
 };
 

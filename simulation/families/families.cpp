@@ -19,7 +19,7 @@ namespace generate {
 
 /// A generator: a file of its name. It depends on the draws and the difficulty only.
 using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
-Generate clutter, coil, maze, mobile_clutter, path, pole, reach_around, shelf, tube, two_arms;
+Generate clutter, coil, maze, mobile_clutter, path, pole, reach_around, shelf, touch, tube, two_arms;
 
 }  // namespace generate
 namespace {
@@ -40,6 +40,7 @@ constexpr Generator kGenerators[] = {
     {{"reach_around", "an elastic rod reaches a target around boxes, in contact with them"},
      generate::reach_around},
     {{"shelf", "a continuum arm on a platform reaches into a shelf"}, generate::shelf},
+    {{"touch", "an arm presses on a wall with a force and slides along it"}, generate::touch},
     {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},
     {{"two_arms", "two arms reach for targets among each other"}, generate::two_arms},
 };

@@ -240,3 +240,37 @@ TEST_CASE("reach: each recommended solver can be used in the loop", "[controller
   for (const SettingInfo& row : ReachController::settings())
     if (std::string_view(row.name) == "solver") CHECK(row.choices == recommended);
 }
+
+TEST_CASE("reach: at a wall in front of the target nothing is integrated, and the status says so",
+          "[controllers]") {
+  const ContinuumRobot robot = plain_robot();
+  ReachController controller = make(robot);
+  KinematicArm arm(robot, kTimestep);
+  const Eigen::Isometry3d X_BG =
+      tip_pose(robot, std::vector<SectionState>{{0.7, 0.3, 0}, {0.9, -0.4, 0}, {0.5, 1.0, 0}});
+  arm.move_target(X_BG.translation());
+  ControllerRun run(controller, robot);
+  for (int i = 0; i < 1200; ++i) run.step(arm);
+  // The body that holds it back: 5 mm before the target.
+  const bool is_fixed = GENERATE(true, false);
+  CAPTURE(is_fixed);
+  const Vector3d into = X_BG.linear().col(2);
+  arm.measurement.X_BE.translation() = X_BG.translation() - 0.005 * into;
+  arm.measurement.contacts.assign(
+      1, {.normal = -into, .force = 1.0, .arc_length = 10.0, .is_fixed = is_fixed});
+  const VectorXd q = run.command.q;
+  const auto held_step = [&] {
+    run.update(arm.measurement);
+    run.advance();
+  };
+  for (int i = 0; i < 500; ++i) held_step();
+  CHECK((run.command.q == q) == is_fixed);
+  CHECK((run.report.status == ControllerStatus::Blocked) == is_fixed);
+  // A tip that hops is held all the same; one that is free is corrected again.
+  arm.measurement.contacts.clear();
+  for (int i = 0; i < 10; ++i) held_step();
+  CHECK((run.command.q == q) == is_fixed);
+  for (int i = 0; i < 100; ++i) held_step();
+  CHECK(run.command.q != q);
+  CHECK(run.report.status == ControllerStatus::Working);
+}

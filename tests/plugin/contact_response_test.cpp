@@ -156,6 +156,28 @@ TEST_CASE("plugin: the tip response is the derivative of the tip at rest, contac
   }
 }
 
+TEST_CASE("plugin: a contact tells whether a force moves what is touched", "[plugin]") {
+  register_probe();
+  struct Post {
+    std::string before, after;
+    bool is_fixed;
+  };
+  const auto post = GENERATE(values<Post>(
+      {{"", "", true},
+       {R"(<body mocap="true">)", "</body>", true},
+       {R"(<body><joint type="slide" axis="1 0 0" stiffness="1000" damping="10"/>)", "</body>",
+        false}}));
+  CAPTURE(post.before);
+  std::string scene = post_scene("0.05");
+  const std::size_t begin = scene.find("<geom name");
+  scene.insert(scene.find("/>", begin) + 2, post.after);
+  scene.insert(begin, post.before);
+  const std::string arm = section("bend_gain = 0.5\n") + section("bend_gain = 0.5\n") + kProbe;
+  (void)settled(load_scene_text(scene, {{"arm.toml", arm}}), 0.5, 0.0);
+  REQUIRE(!probe.contacts.empty());
+  for (const MeasuredContact& contact : probe.contacts) CHECK(contact.is_fixed == post.is_fixed);
+}
+
 TEST_CASE("plugin: the contacts of a link bear the force of the step before", "[plugin]") {
   register_probe();
   const ModelPtr model = load_scene_text(
