@@ -162,11 +162,11 @@ TEST_CASE("plugin: a contact tells whether a force moves what is touched", "[plu
     std::string before, after;
     bool is_fixed;
   };
-  const auto post = GENERATE(values<Post>(
-      {{"", "", true},
-       {R"(<body mocap="true">)", "</body>", true},
-       {R"(<body><joint type="slide" axis="1 0 0" stiffness="1000" damping="10"/>)", "</body>",
-        false}}));
+  const auto post = GENERATE(
+      values<Post>({{"", "", true},
+                    {R"(<body mocap="true">)", "</body>", true},
+                    {R"(<body><joint type="slide" axis="1 0 0" stiffness="1000" damping="10"/>)",
+                     "</body>", false}}));
   CAPTURE(post.before);
   std::string scene = post_scene("0.05");
   const std::size_t begin = scene.find("<geom name");
