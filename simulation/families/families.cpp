@@ -19,7 +19,7 @@ namespace generate {
 
 /// A generator: a file of its name. It depends on the draws and the difficulty only.
 using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
-Generate clutter, coil, maze, mobile_clutter, path, pole, reach_around, shelf, tube;
+Generate clutter, coil, maze, mobile_clutter, path, pole, reach_around, shelf, tube, vessel;
 
 }  // namespace generate
 namespace {
@@ -41,6 +41,8 @@ constexpr Generator kGenerators[] = {
      generate::reach_around},
     {{"shelf", "a continuum arm on a platform reaches into a shelf"}, generate::shelf},
     {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},
+    {{"vessel", "a catheter or a guidewire is steered to a target in a tree of vessels"},
+     generate::vessel},
 };
 
 constexpr auto kFamilies = [] {
