@@ -210,7 +210,7 @@ std::string catheter(const Task& task, RandomStream& draws) {
       "# A catheter: a passive shaft, and a tip of 25 mm that four wires bend.\n"
       "kind = \"continuum\"\nname = \"arm\"\n\n"
       "[base]\nfeed = {:.6f}\nfeed_force_limit = 3\n\n"
-      "[[section]]\nconstant_length = {:g}\nbend_limit = 12.57\nlinks = 40\nradius = 0.001\n"
+      "[[section]]\nconstant_length = {:g}\nbend_limit = 6.28\nlinks = 40\nradius = 0.001\n"
       "density = 2000\nbending_stiffness = {:.6g}\nbend_servo = false\n\n"
       "[[section]]\nconstant_length = 0.025\nbend_limit = 2.6\nlinks = 6\nradius = 0.001\n"
       "density = 2000\nbending_stiffness = {:.6g}\n\n",
@@ -231,7 +231,7 @@ std::string guidewire(const Task& task, RandomStream& draws) {
              "# A guidewire with a bent tip: no drives but feed and turn at its base.\n"
              "kind = \"continuum\"\nname = \"arm\"\n\n"
              "[base]\nfeed = {:.6f}\nfeed_force_limit = 3\nspin = true\n\n"
-             "[[section]]\nconstant_length = {:g}\nbend_limit = 12.57\nlinks = 40\n"
+             "[[section]]\nconstant_length = {:g}\nbend_limit = 6.28\nlinks = 40\n"
              "radius = 0.00045\ndensity = 6450\nbending_stiffness = {:.6g}\n"
              "torsional_stiffness = {:.6g}\nbend_servo = false\n\n"
              "[[section]]\nconstant_length = {:.6f}\nbend_limit = 1.6\nlinks = 5\n"
@@ -261,7 +261,7 @@ std::vector<GeneratedFile> vessel(RandomStream& draws, double difficulty) {
   return {{"vessel.toml",
            fmt::format("# A {} is steered to a target in {}.\n", is_wire ? "guidewire" : "catheter",
                        task.branch) +
-               experiment(40.0, "") +
+               experiment(std::ceil(2.0 * (task.length - kShaft) / kSpeed + 8.0), "") +
                check("target reached within 5 mm", "sensor:to_target:end", "max = 0.005") +
                check("force on the tip, mean", "tip_force_mean", "max = 0.15") +
                check("force on the tip", "tip_force_max", "max = 1.5")},

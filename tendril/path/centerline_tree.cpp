@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tendril/model_error.hpp"
+#include "tendril/path/path.hpp"
 
 namespace tendril {
 namespace {
@@ -175,6 +176,29 @@ class RouteGraph {
   std::vector<std::pair<std::size_t, std::size_t>> edges_;
 };
 
+/// Replaces each point of a polyline by the mean of the line within the room around it, less where
+/// an end is nearer.
+std::vector<Vector3d> rounded(const CenterlineTree& tree, const std::vector<Vector3d>& points) {
+  constexpr int kSamples = 8;  // to either side
+  std::vector<RoundCone> lumen;
+  for (const CenterlineBranch& branch : tree) {
+    const std::vector<RoundCone> cones = round_cones(branch);
+    lumen.insert(lumen.end(), cones.begin(), cones.end());
+  }
+  const Path way(points);
+  std::vector<Vector3d> mean = points;
+  double s = 0.0;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    s += (points[i] - points[i - 1]).norm();
+    const double within = std::min({-distance(lumen, points[i]), s, way.length() - s});
+    if (within <= 0.0) continue;
+    mean[i].setZero();
+    for (int k = -kSamples; k <= kSamples; ++k)
+      mean[i] += way.position(s + within * k / kSamples) / (2 * kSamples + 1);
+  }
+  return mean;
+}
+
 }  // namespace
 
 CenterlineTree parse_centerlines(std::string_view csv, double scale) {
@@ -246,7 +270,7 @@ std::vector<Vector3d> route(const CenterlineTree& tree, std::string_view branch,
   if (points.size() < 2)
     throw ModelError("branch = " + std::string(branch) + ": cannot be reached from " +
                      tree.front().name + ": an end of each branch must lie in the lumen of another");
-  return points;
+  return rounded(tree, points);
 }
 
 }  // namespace tendril

@@ -43,7 +43,8 @@ struct RoundCone {
                               const Eigen::Vector3d& p) noexcept;
 
 /// The shortest way along the centerlines from the first point of the first branch to the end of a
-/// branch, or to its point nearest to `target`. Throws ModelError for an unknown branch, and for
+/// branch, or to its point nearest to `target`. Where it turns from one branch into another it is
+/// rounded: each point is the mean of the way within the radius of the lumen there. Throws ModelError for an unknown branch, and for
 /// one that is not connected with the first.
 [[nodiscard]] std::vector<Eigen::Vector3d> route(const CenterlineTree& tree,
                                                  std::string_view branch,
