@@ -136,8 +136,11 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
   head_(next) = head;
   started_(next) = true;
   locate(measurement);
-  const double aimed = turns_ ? turn(measurement, head, memory, next, command)
-                              : bend(measurement, head, memory, next, command);
+  double aimed = 1.0;
+  if (turns_)
+    aimed = turn(measurement, head, memory, next, command);
+  else
+    bend(measurement, head, memory, next, command);
   const double tip_force = tip_contacts_.force(measurement);
   const bool jammed = advance(measurement, head, tip_force, aimed, memory, next, command);
 
@@ -154,12 +157,13 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
   own(report, "jams") = jams_(next);
 }
 
-/// Fits the steered part to the path ahead of where it begins. Returns which fraction of the feed's
-/// speed its rate allows.
-double SteerController::bend(const ArmMeasurement& measurement, double head,
-                             std::span<const double> memory, std::span<double> next,
-                             ArmCommand& command) noexcept {
-  const double h = measurement.timestep, start = head - steered_length_;
+/// Fits the steered part to the path ahead of where it begins.
+void SteerController::bend(const ArmMeasurement& measurement, double head,
+                           std::span<const double> memory, std::span<double> next,
+                           ArmCommand& command) noexcept {
+  const double h = measurement.timestep;
+  // Not the tip's place less its length: a bent tip would bend farther and farther.
+  const double start = nearest(X_BS_.translation(), head - steered_length_);
   load_states(states_memory_(memory), states_);
   to_coordinates(steered_, states_, q_last_);
   fitted_ = states_;
@@ -185,7 +189,6 @@ double SteerController::bend(const ArmMeasurement& measurement, double head,
   error.head<3>() = tip_contacts_.correctable(measurement, off);
   integral_.update(measurement, error, false, integral_memory_(memory), integral_memory_(next),
                    command.q);
-  return 1.0 / std::max(1.0, ratio);
 }
 
 /// Turns the base until the arc at the tip bends towards the path ahead of it. Returns which

@@ -17,9 +17,8 @@ namespace tendril {
 /// to the path ahead of where they begin, as measured. A wire without driven sections, whose last
 /// section rests as an arc, is turned at its base until that arc bends towards the path.
 ///
-/// The feed slows down with the force on the tip, and where it must wait until the tip points along
-/// the path. In a jam, and where the tip has missed a turn of the path, the arm is drawn back and
-/// fed again.
+/// The feed slows down with the force on the tip, and until a wire's tip points along the path. In a
+/// jam, and where the tip has missed a turn of the path, the arm is drawn back and fed again.
 /// Source: docs/theory/control.md, "Steering a tip".
 class SteerController final : public ArmController {
  public:
@@ -45,8 +44,8 @@ class SteerController final : public ArmController {
  private:
   [[nodiscard]] double nearest(const Eigen::Vector3d& tip, double from) const noexcept;
   void locate(const ArmMeasurement& measurement) noexcept;
-  double bend(const ArmMeasurement& measurement, double head, std::span<const double> memory,
-              std::span<double> next, ArmCommand& command) noexcept;
+  void bend(const ArmMeasurement& measurement, double head, std::span<const double> memory,
+            std::span<double> next, ArmCommand& command) noexcept;
   double turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
               std::span<double> next, ArmCommand& command) const noexcept;
   bool advance(const ArmMeasurement& measurement, double head, double tip_force, double aimed,

@@ -157,7 +157,7 @@ TEST_CASE("steer: the path is the route through a table of branches", "[controll
   };
   const auto ends = [](const SteerController& controller) {
     std::vector<Vector3d> points(5);
-    controller.path({}, points);
+    REQUIRE(controller.path({}, points) == 5);
     return std::pair(points.front(), points.back());
   };
   const auto [start, end] = ends(make<SteerController>(scope(), kDriven, left));
