@@ -130,8 +130,9 @@ void check_bends(const Path& path, const ContinuumRobot& robot, const Advance& a
 
 std::span<const SettingInfo> FollowController::settings() {
   static constexpr SettingInfo kSettings[] = {
-      setting::body_name("target", "",
-                         "mocap body whose trail is followed when there are no waypoints, arcs or centerline"),
+      setting::body_name(
+          "target", "",
+          "mocap body whose trail is followed when there are no waypoints, arcs or centerline"),
       setting::number("trail_spacing", "m", "0.004", {1e-4, 1.0},
                       "the trail gets a new point when the target has moved this far"),
       setting::choice("growth", "auto base tip none",

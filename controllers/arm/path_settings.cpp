@@ -45,9 +45,9 @@ Path read_arcs(const Settings& settings) {
 Path from_base(std::vector<Eigen::Vector3d> points, double corner_radius, const char* what,
                const char* first) {
   if (points[0].head<2>().norm() > kOnAxis || points[0].z() < -kOnAxis) {
-    throw ModelError(fmt::format(
-        "{}: {} must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame", what,
-        first));
+    throw ModelError(
+        fmt::format("{}: {} must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame",
+                    what, first));
   }
   const auto curve = [&] {
     return corner_radius > 0.0 ? rounded_path(points, corner_radius) : Path(points);

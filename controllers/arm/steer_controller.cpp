@@ -26,10 +26,10 @@ constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed
 constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
 constexpr double kPressed =
     0.9;  // of the force limit, at which the feed has all but stopped: a jam
-constexpr double kTurnGain = 4.0;  // [1/s]
+constexpr double kTurnGain = 4.0;    // [1/s]
 constexpr double kLeastAimed = 0.2;  // of the feed's speed, while a wire turns
-constexpr double kMissed = 0.5;  // of the steered length: fed without progress along the path
-constexpr double kAimed = 0.02;    // sine of the angle to the path that needs no turn
+constexpr double kMissed = 0.5;      // of the steered length: fed without progress along the path
+constexpr double kAimed = 0.02;      // sine of the angle to the path that needs no turn
 
 /// The sections from `first` on, on a base of their own.
 ContinuumRobot part_of(const ContinuumRobot& robot, int first) {
@@ -194,8 +194,8 @@ void SteerController::bend(const ArmMeasurement& measurement, double head,
 /// Turns the base until the arc at the tip bends towards the path ahead of it. Returns which
 /// fraction of the feed's speed the angle that is left allows.
 double SteerController::turn(const ArmMeasurement& measurement, double head,
-                           std::span<const double> memory, std::span<double> next,
-                           ArmCommand& command) const noexcept {
+                             std::span<const double> memory, std::span<double> next,
+                             ArmCommand& command) const noexcept {
   const double h = measurement.timestep;
   double aimed = 1.0;
   command.q = measurement.q;
@@ -232,8 +232,7 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
   const bool advances = head > farthest_(memory);
   farthest_(next) = advances ? head : double(farthest_(memory));
   feed_there_(next) = advances ? feed : double(feed_there_(memory));
-  const bool missed =
-      begun && !retreating && feed > feed_there_(next) + kMissed * steered_length_;
+  const bool missed = begun && !retreating && feed > feed_there_(next) + kMissed * steered_length_;
   bool jammed = jam != JamDetector::State::Free;
   if ((jam == JamDetector::State::Begins || missed) && jams_(memory) < retries_) {
     jams_(next) = jams_(memory) + 1;

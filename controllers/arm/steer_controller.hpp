@@ -17,8 +17,8 @@ namespace tendril {
 /// to the path ahead of where they begin, as measured. A wire without driven sections, whose last
 /// section rests as an arc, is turned at its base until that arc bends towards the path.
 ///
-/// The feed slows down with the force on the tip, and until a wire's tip points along the path. In a
-/// jam, and where the tip has missed a turn of the path, the arm is drawn back and fed again.
+/// The feed slows down with the force on the tip, and until a wire's tip points along the path. In
+/// a jam, and where the tip has missed a turn of the path, the arm is drawn back and fed again.
 /// Source: docs/theory/control.md, "Steering a tip".
 class SteerController final : public ArmController {
  public:
@@ -73,7 +73,7 @@ class SteerController final : public ArmController {
   Slot<double> head_ = memory_.number();  // arc length of the path where the tip is [m]
   Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
   Slot<double> farthest_ = memory_.number(), feed_there_ = memory_.number();  // head; feed [m]
-  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();  // feed; head [m]
+  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();    // feed; head [m]
   Slot<int> jams_ = memory_.counter();
   Block jam_memory_ = memory_.part(jam_.layout());
   Block states_memory_;

@@ -92,8 +92,8 @@ CenterlineTree arch(double difficulty, RandomStream& draws) {
     branch.heading = Eigen::AngleAxisd(lean, axis) *
                      Eigen::AngleAxisd(draws.uniform(-0.2, 0.2), growth.heading) * outward;
     const double narrow = i == 2 ? draws.uniform(0.005, 0.0065) : draws.uniform(0.0032, 0.0045);
-    tree.push_back(side_branch(names[i], branch, radius, narrow, draws.uniform(0.05, 0.08), bend,
-                               draws));
+    tree.push_back(
+        side_branch(names[i], branch, radius, narrow, draws.uniform(0.05, 0.08), bend, draws));
   }
   growth.bend(aorta, bend_radius * (pi - turned) + 0.02, axis, pi - turned, radius);
   tree.insert(tree.begin(), aorta);
@@ -130,9 +130,9 @@ CenterlineTree forks(double difficulty, RandomStream& draws) {
     const double share = draws.uniform(0.7, 0.85);
     for (const char* name : {first, second}) {
       const double sign = name == first ? 1.0 : -1.0;
-      const Growth half{end, Eigen::AngleAxisd(sign * draws.uniform(0.35, 0.5 + 0.3 * difficulty),
-                                               about) *
-                                 heading};
+      const Growth half{
+          end,
+          Eigen::AngleAxisd(sign * draws.uniform(0.35, 0.5 + 0.3 * difficulty), about) * heading};
       tree.push_back(side_branch(name, half, 2.0 * wide, std::max(0.003, share * wide),
                                  draws.uniform(0.04, 0.07), bend, draws));
     }

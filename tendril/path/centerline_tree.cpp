@@ -28,9 +28,8 @@ std::vector<std::string_view> fields_of(std::string_view line) {
     const std::size_t comma = line.find(',');
     std::string_view field = line.substr(0, comma);
     const std::size_t first = field.find_first_not_of(kAround);
-    field = first == field.npos
-                ? std::string_view()
-                : field.substr(first, field.find_last_not_of(kAround) - first + 1);
+    field = first == field.npos ? std::string_view()
+                                : field.substr(first, field.find_last_not_of(kAround) - first + 1);
     fields.push_back(field);
     if (comma == line.npos) return fields;
     line.remove_prefix(comma + 1);
@@ -216,7 +215,8 @@ CenterlineTree parse_centerlines(std::string_view csv, double scale) {
   if (tree.empty()) throw ModelError("has no points, must be a table branch,x,y,z,radius");
   for (const CenterlineBranch& branch : tree) {
     if (branch.points.size() < 2)
-      throw ModelError("branch " + branch.name + ": one point, must be two different ones at least");
+      throw ModelError("branch " + branch.name +
+                       ": one point, must be two different ones at least");
   }
   return tree;
 }
@@ -239,8 +239,7 @@ double RoundCone::distance(const Vector3d& p) const noexcept {
 std::vector<RoundCone> round_cones(const CenterlineBranch& branch) {
   std::vector<RoundCone> cones;
   for (std::size_t i = 0; i + 1 < branch.points.size(); ++i)
-    cones.push_back(
-        {branch.points[i], branch.points[i + 1], branch.radii[i], branch.radii[i + 1]});
+    cones.push_back({branch.points[i], branch.points[i + 1], branch.radii[i], branch.radii[i + 1]});
   return cones;
 }
 
@@ -269,7 +268,8 @@ std::vector<Vector3d> route(const CenterlineTree& tree, std::string_view branch,
   }
   if (points.size() < 2)
     throw ModelError("branch = " + std::string(branch) + ": cannot be reached from " +
-                     tree.front().name + ": an end of each branch must lie in the lumen of another");
+                     tree.front().name +
+                     ": an end of each branch must lie in the lumen of another");
   return rounded(tree, points);
 }
 

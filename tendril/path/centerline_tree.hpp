@@ -44,8 +44,8 @@ struct RoundCone {
 
 /// The shortest way along the centerlines from the first point of the first branch to the end of a
 /// branch, or to its point nearest to `target`. Where it turns from one branch into another it is
-/// rounded: each point is the mean of the way within the radius of the lumen there. Throws ModelError for an unknown branch, and for
-/// one that is not connected with the first.
+/// rounded: each point is the mean of the way within the radius of the lumen there. Throws
+/// ModelError for an unknown branch, and for one that is not connected with the first.
 [[nodiscard]] std::vector<Eigen::Vector3d> route(const CenterlineTree& tree,
                                                  std::string_view branch,
                                                  const std::optional<Eigen::Vector3d>& target = {});

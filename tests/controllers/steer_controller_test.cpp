@@ -168,16 +168,17 @@ TEST_CASE("steer: the path is the route through a table of branches", "[controll
 
   CHECK_THROWS_WITH(made(left, {"waypoints", "0 0 0 0 0 1"}),
                     "centerline and waypoints: must be one of them: only one path can be followed");
-  CHECK_THROWS_WITH(made(left, {"path_end", "0 0"}), "path_end: 2 numbers: must be three coordinates");
+  CHECK_THROWS_WITH(made(left, {"path_end", "0 0"}),
+                    "path_end: 2 numbers: must be three coordinates");
   CHECK_THROWS_WITH(
       make<SteerController>(scope(), kDriven, {{"centerline", table}, {"branch", "up"}}),
       "branch = up: must be one of trunk, left, right");
-  CHECK_THROWS_WITH(
-      make<SteerController>(scope(), kDriven, {{"centerline", "branch,x,y,z\n"}}),
-      Catch::StartsWith("centerline: row 1, column radius: is missing"));
+  CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven, {{"centerline", "branch,x,y,z\n"}}),
+                    Catch::StartsWith("centerline: row 1, column radius: is missing"));
   CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven,
-                                          {{"centerline", "branch,x,y,z,radius\na,1,0,0,1\n"
-                                                          "a,1,0,9,1\n"},
+                                          {{"centerline",
+                                            "branch,x,y,z,radius\na,1,0,0,1\n"
+                                            "a,1,0,9,1\n"},
                                            {"branch", "a"}}),
                     Catch::StartsWith("centerline: the first point of the first branch must lie "
                                       "on the feed axis"));

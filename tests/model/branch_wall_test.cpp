@@ -37,8 +37,8 @@ CenterlineTree random_tree(Random& random) {
     Vector3d p = from;
     for (int k = 1; k <= kPoints; ++k) {
       const double f = static_cast<double>(k) / kPoints;
-      const Vector3d t = Eigen::AngleAxisd(about, heading) *
-                         (Eigen::AngleAxisd(f * turn, axis) * heading);
+      const Vector3d t =
+          Eigen::AngleAxisd(about, heading) * (Eigen::AngleAxisd(f * turn, axis) * heading);
       p += length / kPoints * t;
       branch.points.push_back(p);
       branch.radii.push_back(first + f * (last - first) + 0.05 * first * std::sin(3.0 * pi * f));
@@ -107,7 +107,8 @@ struct OpenEnd {
 std::vector<OpenEnd> open_ends(const CenterlineTree& tree) {
   const auto end = [](const CenterlineBranch& b) {
     const std::size_t n = b.points.size();
-    return OpenEnd{b.points[n - 1], (b.points[n - 1] - b.points[n - 2]).normalized(), b.radii[n - 1]};
+    return OpenEnd{b.points[n - 1], (b.points[n - 1] - b.points[n - 2]).normalized(),
+                   b.radii[n - 1]};
   };
   const CenterlineBranch& trunk = tree[0];
   std::vector<OpenEnd> ends{
@@ -143,9 +144,9 @@ double farthest_leak(const CenterlineTree& tree, const std::vector<TubeStave>& s
   std::vector<std::uint8_t> cells(index(0, 0, size.z()), kFree);
   const auto for_box = [&](const Vector3d& from, const Vector3d& to, const auto& visit) {
     const Eigen::Vector3i a = ((from - low) / kGrid).cast<int>().cwiseMax(0);
-    const Eigen::Vector3i b =
-        (((to - low) / kGrid).cast<int>().array() + 1).matrix().cwiseMin(
-            size - Eigen::Vector3i::Ones());
+    const Eigen::Vector3i b = (((to - low) / kGrid).cast<int>().array() + 1)
+                                  .matrix()
+                                  .cwiseMin(size - Eigen::Vector3i::Ones());
     for (int z = a.z(); z <= b.z(); ++z)
       for (int y = a.y(); y <= b.y(); ++y)
         for (int x = a.x(); x <= b.x(); ++x) visit(x, y, z);
@@ -199,9 +200,9 @@ TubeDescription random_tube(unsigned seed) {
 
 std::string refusal(const std::string& more, const std::string& table) {
   try {
-    static_cast<void>(parse_as<TubeDescription>(
-        "kind = \"tube\"\ncenterline = { file = \"v.csv\" }\n" + more, "tube.toml", {},
-        [&](const std::string&) { return table; }));
+    static_cast<void>(
+        parse_as<TubeDescription>("kind = \"tube\"\ncenterline = { file = \"v.csv\" }\n" + more,
+                                  "tube.toml", {}, [&](const std::string&) { return table; }));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -210,8 +211,7 @@ std::string refusal(const std::string& more, const std::string& table) {
 
 }  // namespace
 
-TEST_CASE("branches: nothing of the wall stands in a lumen by more than the tolerance",
-          "[tube]") {
+TEST_CASE("branches: nothing of the wall stands in a lumen by more than the tolerance", "[tube]") {
   const auto seed = GENERATE(range(0u, 12u));
   CAPTURE(seed);
   const TubeDescription tube = random_tube(seed);
@@ -238,9 +238,8 @@ TEST_CASE("branches: a body of 1 mm gets nowhere but through the open ends", "[t
 
   // The test sees a hole of three staves.
   const Vector3d hole = staves[staves.size() / 2].start;
-  std::erase_if(staves, [&](const TubeStave& s) {
-    return off_axis(s, hole) < 2.5 * tube.wall_thickness;
-  });
+  std::erase_if(staves,
+                [&](const TubeStave& s) { return off_axis(s, hole) < 2.5 * tube.wall_thickness; });
   CHECK(farthest_leak(tube.branches, staves, tube.wall_thickness) > 2.0 * tube.wall_thickness);
 }
 
@@ -281,9 +280,9 @@ TEST_CASE("branches: the document compiles, with a site at each end", "[tube]") 
   const Simulation simulation(xml);
   CHECK(simulation.model->ngeom == static_cast<int>(branch_staves(tube).size()) + 1);
   for (const CenterlineBranch& branch : tube.branches)
-    CHECK((simulation.site_pose("tube_" + branch.name + "_end").translation() -
-           branch.points.back())
-              .norm() < 1e-9);
+    CHECK(
+        (simulation.site_pose("tube_" + branch.name + "_end").translation() - branch.points.back())
+            .norm() < 1e-9);
   CHECK(simulation.site_pose("tube_start").translation().norm() < 1e-9);
 }
 

@@ -34,15 +34,15 @@ double length(const std::vector<Vector3d>& points) {
 TEST_CASE("centerline tree: a round cone is what a ball sweeps", "[path]") {
   Random random(1);
   for (int i = 0; i < 300; ++i) {
-    const RoundCone cone{random.unit_vector(), random.uniform(0.2, 2.0) * random.unit_vector(), random.uniform(0.05, 0.8),
-                         random.uniform(0.05, 0.8)};
+    const RoundCone cone{random.unit_vector(), random.uniform(0.2, 2.0) * random.unit_vector(),
+                         random.uniform(0.05, 0.8), random.uniform(0.05, 0.8)};
     const Vector3d p = random.uniform(0.0, 3.0) * random.unit_vector();
     double nearest = 1e9;
     for (int k = 0; k <= 4000; ++k) {
       const double f = k / 4000.0;
       const Vector3d center = cone.start + f * (cone.end - cone.start);
-      nearest = std::min(nearest, (p - center).norm() - (1.0 - f) * cone.start_radius -
-                                      f * cone.end_radius);
+      nearest = std::min(nearest,
+                         (p - center).norm() - (1.0 - f) * cone.start_radius - f * cone.end_radius);
     }
     CHECK(cone.distance(p) == Approx(nearest).margin(1e-6));
   }

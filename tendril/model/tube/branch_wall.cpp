@@ -169,8 +169,7 @@ std::vector<Ring> rings_along(const CenterlineBranch& branch, const Surroundings
   Vector3d before = Vector3d::UnitZ();
   Matrix3d frame = Matrix3d::Identity();
   for (std::size_t k = 0; k <= last; ++k) {
-    const Vector3d tangent =
-        line[std::min(k + 1, last)].center - line[k == 0 ? 0 : k - 1].center;
+    const Vector3d tangent = line[std::min(k + 1, last)].center - line[k == 0 ? 0 : k - 1].center;
     frame = rotation_between(before, tangent) * frame;
     before = tangent;
     rings.push_back({line[k].center, frame, line[k].radius});
@@ -253,8 +252,7 @@ int staves_around(double radius, double wall, double tolerance) {
     const double half = pi / count, ring = radius + wall;
     const double beside = ring * std::sin(half);
     if (2.0 * beside > kLargestSpacing * wall) continue;
-    const double groove =
-        ring * std::cos(half) - std::sqrt(wall * wall - beside * beside) - radius;
+    const double groove = ring * std::cos(half) - std::sqrt(wall * wall - beside * beside) - radius;
     if (groove <= tolerance) return count;
   }
 }
@@ -287,8 +285,8 @@ struct LineCount {
 };
 
 /// Adds staves along a line: the fewest from point to point that stay within `deviation` of it.
-void add_staves(const Line& line, double deviation, const std::string& name,
-                int& number, std::vector<TubeStave>& staves) {
+void add_staves(const Line& line, double deviation, const std::string& name, int& number,
+                std::vector<TubeStave>& staves) {
   for (std::size_t i = 0; i + 1 < line.size();) {
     if (!line[i] || !line[i + 1]) {
       ++i;
@@ -431,8 +429,8 @@ std::vector<TubeStave> branch_staves(const TubeDescription& tube) {
       const std::size_t stride = count.stride(std::max(from.radius, to.radius));
       for (std::size_t i = 0; i < lines.size(); ++i) {
         if (i % stride == 0)
-          continue_line(surface, from.ray(i, count.all), to.ray(i, count.all),
-                        tube.tolerance / 4.0, lines[i]);
+          continue_line(surface, from.ray(i, count.all), to.ray(i, count.all), tube.tolerance / 4.0,
+                        lines[i]);
         else
           lines[i].emplace_back();
       }

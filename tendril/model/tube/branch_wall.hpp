@@ -27,7 +27,7 @@ namespace tendril {
 
 /// The surface of the lumen of all branches, for drawing: triangles that look outwards.
 struct LumenSurface {
-  std::vector<Eigen::Vector3d> vertices;             ///< [m]
+  std::vector<Eigen::Vector3d> vertices;              ///< [m]
   std::vector<std::array<std::size_t, 3>> triangles;  ///< indices of vertices
 };
 [[nodiscard]] LumenSurface lumen_surface(const CenterlineTree& branches);

@@ -22,7 +22,8 @@ constexpr KeyInfo kTubeKeys[]{
     {"kind", "", "`\"tube\"`", "required"},
     {"name", "", "of the model"},
     {"centerline", "m",
-     "at least two waypoints `[x, y, z]` in the frame of the body `tube`; or `{ file = \"NAME.csv\" "
+     "at least two waypoints `[x, y, z]` in the frame of the body `tube`; or `{ file = "
+     "\"NAME.csv\" "
      "}`, a table `branch,x,y,z,radius` of branches, which has the radii",
      "required"},
     {"scale", "", "of a table: of its numbers to m, 0.001 for mm"},
@@ -71,7 +72,8 @@ CenterlineTree read_branches(const FileContents& file, const std::string& name, 
 void refuse_keys(const Fields& fields, std::initializer_list<const char*> keys,
                  std::string_view form) {
   for (const char* key : keys)
-    if (fields.has(key)) fields.refuse(key, fmt::format("must be absent with a centerline {}", form));
+    if (fields.has(key))
+      fields.refuse(key, fmt::format("must be absent with a centerline {}", form));
 }
 
 void check_staves(const Fields& fields, const TubeDescription& tube) {
@@ -120,7 +122,8 @@ TubeDescription TubeDescription::read(const FileContents& file) {
     const Fields named = fields.required_table("centerline", {"file"});
     refuse_keys(fields, {"corner_radius", "inner_radius", "staves", "segment_angle"}, "of a table");
     tube.branches = read_branches(
-        file, named.required_text("file", "must be the name of a table branch,x,y,z,radius"), scale);
+        file, named.required_text("file", "must be the name of a table branch,x,y,z,radius"),
+        scale);
     check_staves(fields, tube);
     return tube;
   }

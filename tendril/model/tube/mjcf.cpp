@@ -76,8 +76,7 @@ WallMesh branch_mesh(const CenterlineTree& branches) {
   WallMesh mesh;
   for (const Vector3d& p : surface.vertices)
     mesh.vertices += fmt::format("{:.6g} {:.6g} {:.6g} ", p.x(), p.y(), p.z());
-  for (const auto& [a, b, c] : surface.triangles)
-    mesh.faces += fmt::format("{} {} {} ", a, b, c);
+  for (const auto& [a, b, c] : surface.triangles) mesh.faces += fmt::format("{} {} {} ", a, b, c);
   return mesh;
 }
 
