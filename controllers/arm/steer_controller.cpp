@@ -149,10 +149,10 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
   report.tip_error = (report.target - tip).norm();
   report.progress = head / path_.length();
   const bool is_at_end = feed_(next) >= robot_.base().feed_limit;
-  report.status = is_there(head) ? ControllerStatus::Finished
-                  : jammed       ? ControllerStatus::Jammed
-                  : is_at_end    ? ControllerStatus::NotReached
-                                 : ControllerStatus::Working;
+  report.status = is_there(head, tip) ? ControllerStatus::Finished
+                  : jammed            ? ControllerStatus::Jammed
+                  : is_at_end         ? ControllerStatus::NotReached
+                                      : ControllerStatus::Working;
   own(report, "tip_force") = tip_force;
   own(report, "jams") = jams_(next);
 }
@@ -244,9 +244,9 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
     jammed = false;
   }
   const double slow = std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
-  const double goal = !begun || is_there(head) || jammed ? 0.0
-                      : retreating                       ? -speed_
-                                                         : slow * aimed * speed_;
+  const double goal = !begun || is_there(head, measurement.X_BE.translation()) || jammed ? 0.0
+                      : retreating                                                       ? -speed_
+                                   : slow * aimed * speed_;
   const double step = acceleration_ * h, last = feed_speed_(memory);
   const double rate = jammed ? 0.0 : std::clamp(goal, last - step, last + step);
   feed_speed_(next) = rate;

@@ -51,9 +51,12 @@ class SteerController final : public ArmController {
   bool advance(const ArmMeasurement& measurement, double head, double tip_force, double aimed,
                std::span<const double> memory, std::span<double> next,
                ArmCommand& command) const noexcept;
-  [[nodiscard]] bool is_there(double head) const noexcept {
-    return head >= path_.length() - body_radius_;
+  [[nodiscard]] bool is_there(double head, const Eigen::Vector3d& tip) const noexcept {
+    return head >= path_.length() - body_radius_ &&
+           (tip - path_.position(head)).norm() < kNear * steered_length_;
   }
+
+  static constexpr double kNear = 0.5;  // of the steered length: from the path's end
 
   ContinuumRobot robot_;
   int first_;               // section that is steered
