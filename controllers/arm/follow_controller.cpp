@@ -130,8 +130,9 @@ void check_bends(const Path& path, const ContinuumRobot& robot, const Advance& a
 
 std::span<const SettingInfo> FollowController::settings() {
   static constexpr SettingInfo kSettings[] = {
-      setting::body_name("target", "",
-                         "mocap body whose trail is followed when there are no waypoints or arcs"),
+      setting::body_name(
+          "target", "",
+          "mocap body whose trail is followed when there are no waypoints, arcs or centerline"),
       setting::number("trail_spacing", "m", "0.004", {1e-4, 1.0},
                       "the trail gets a new point when the target has moved this far"),
       setting::choice("growth", "auto base tip none",
@@ -174,7 +175,7 @@ FollowController::FollowController(const ArmContext& context)
       advance_end_(advance_.limit()),
       jam_(context.settings, context.feed_force_limit),
       retries_(context.settings.integer("jam_retries")),
-      trail_(!context.settings.has("waypoints") && !context.settings.has("arcs")),
+      trail_(!gives_path(context.settings)),
       trail_spacing_(context.settings.number("trail_spacing")),
       body_first_(context.settings.choice<FitNorm>("fit") == FitNorm::Body),
       drive_(robot_, advance_, FeedDrive::Limits::from(context.settings),
@@ -221,8 +222,8 @@ void FollowController::plan_path(const Settings& settings) {
 void FollowController::begin_trail(const Settings& settings) {
   if (!settings.has("target"))
     throw ModelError(
-        "waypoints: missing: must be given, or arcs, or poses, or a target whose trail is "
-        "followed");
+        "waypoints: missing: must be given, or arcs, or a centerline, or poses, or a target whose "
+        "trail is followed");
   // At most what the advance can use, plus the two points of the arm's initial line.
   trail_capacity_ = static_cast<int>(std::ceil(advance_end_ / trail_spacing_)) + 3;
   trail_count_ = memory_.index(2, trail_capacity_);

@@ -19,7 +19,7 @@ constexpr OwnQuantities<FollowPosesController::kQuantities> own;
 constexpr int kTipsPerStep = 8;  // points shown between two poses
 
 PosePath read_poses(const Settings& settings, const ContinuumRobot& robot) {
-  for (const char* other : {"waypoints", "arcs", "target"}) {
+  for (const char* other : {"waypoints", "arcs", "centerline", "target"}) {
     if (settings.has(other)) {
       throw ModelError(
           fmt::format("poses and {}: must be one of them: only one path can be followed", other));

@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tendril/contact/planar_arc.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/path/centerline_tree.hpp"
 
 namespace tendril {
 namespace {
 
 constexpr double kPathSpacing = 0.001;  // arcs are sampled at this spacing [m]
+constexpr double kOnAxis = 1e-9;        // [m]
 
 /// Arcs in the base's x-z plane, from the base on.
 Path read_arcs(const Settings& settings) {
@@ -36,6 +40,28 @@ Path read_arcs(const Settings& settings) {
   return Path(std::move(points));
 }
 
+/// A path through points, from the base on.
+/// @param what  gives the points, for messages
+Path from_base(std::vector<Eigen::Vector3d> points, double corner_radius, const char* what,
+               const char* first) {
+  if (points[0].head<2>().norm() > kOnAxis || points[0].z() < -kOnAxis) {
+    throw ModelError(
+        fmt::format("{}: {} must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame",
+                    what, first));
+  }
+  const auto curve = [&] {
+    return corner_radius > 0.0 ? rounded_path(points, corner_radius) : Path(points);
+  };
+  try {
+    Path path = curve();  // without the base first: messages number the user's points
+    if (points[0].z() <= kOnAxis) return path;
+    points.insert(points.begin(), Eigen::Vector3d::Zero());
+    return curve();
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
 Path read_waypoints(const Settings& settings) {
   const std::vector<double> numbers = settings.numbers("waypoints");
   if (numbers.size() < 6 || numbers.size() % 3 != 0) {
@@ -45,20 +71,27 @@ Path read_waypoints(const Settings& settings) {
   std::vector<Eigen::Vector3d> points;
   for (std::size_t i = 0; i < numbers.size(); i += 3)
     points.emplace_back(numbers[i], numbers[i + 1], numbers[i + 2]);
-  const double radius = settings.number("corner_radius");
-  if (points[0].head<2>().norm() > 1e-9 || points[0].z() < -1e-9) {
-    throw ModelError(
-        "waypoints: point 1 must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame");
+  return from_base(std::move(points), settings.number("corner_radius"), "waypoints", "point 1");
+}
+
+/// The route through the branches of a table of centerlines.
+Path read_centerline(const Settings& settings) {
+  const CenterlineTree tree = [&] {
+    try {
+      return parse_centerlines(settings.text("centerline"), settings.number("scale"));
+    } catch (const ModelError& error) {
+      throw ModelError(fmt::format("centerline: {}", error.what()));
+    }
+  }();
+  std::optional<Eigen::Vector3d> end;
+  if (const std::vector<double> numbers = settings.numbers("path_end"); !numbers.empty()) {
+    if (numbers.size() != 3)
+      throw ModelError(
+          fmt::format("path_end: {} numbers: must be three coordinates", numbers.size()));
+    end.emplace(numbers[0], numbers[1], numbers[2]);
   }
-  const auto curve = [&] { return radius > 0.0 ? rounded_path(points, radius) : Path(points); };
-  try {
-    Path path = curve();  // without rounding first: messages number the user's points
-    if (points[0].z() <= 1e-9) return path;
-    points.insert(points.begin(), Eigen::Vector3d::Zero());
-    return curve();
-  } catch (const ModelError& error) {
-    throw ModelError(fmt::format("waypoints: {}", error.what()));
-  }
+  return from_base(route(tree, settings.text("branch"), end), 0.0, "centerline",
+                   "the first point of the first branch");
 }
 
 }  // namespace
@@ -74,19 +107,38 @@ std::span<const SettingInfo> path_settings() {
       setting::numbers("arcs", "1/m, m",
                        "instead of waypoints: curvature (positive: towards +x) and length of "
                        "consecutive arcs in the x-z plane of the arm's base, from the base on"),
+      setting::text(
+          "centerline", "",
+          "instead of waypoints: a table of branches in the arm's base frame, the one of a tube "
+          "(docs/guide/tube.md); in a robot file `centerline = { file = \"vessel.csv\" }`. The "
+          "path begins at the first point of the first branch, on the feed axis"),
+      setting::number("scale", "", "1", kPositive, "of the numbers of `centerline` to m"),
+      setting::text("branch", "", "of `centerline`: the branch in which the path ends"),
+      setting::numbers("path_end", "m",
+                       "of `centerline`: x y z near which the path ends in `branch`; its end if "
+                       "absent"),
   };
   return kSettings;
 }
 
+bool gives_path(const Settings& settings) { return settings.has(path_key(settings)); }
+
 const char* path_key(const Settings& settings) {
-  return settings.has("arcs") ? "arcs" : "waypoints";
+  for (const char* key : {"arcs", "centerline"})
+    if (settings.has(key)) return key;
+  return "waypoints";
 }
 
 Path read_path(const Settings& settings) {
-  if (!settings.has("arcs")) return read_waypoints(settings);
-  if (settings.has("waypoints"))
-    throw ModelError("arcs and waypoints: must be one of them: only one path can be followed");
-  return read_arcs(settings);
+  const std::string_view key = path_key(settings);
+  for (const std::string_view other : {"centerline", "waypoints"}) {
+    if (other != key && settings.has(other))
+      throw ModelError(
+          fmt::format("{} and {}: must be one of them: only one path can be followed", key, other));
+  }
+  return key == "arcs"         ? read_arcs(settings)
+         : key == "centerline" ? read_centerline(settings)
+                               : read_waypoints(settings);
 }
 
 }  // namespace tendril

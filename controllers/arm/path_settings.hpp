@@ -7,8 +7,12 @@
 
 namespace tendril {
 
-/// Rows of the path that an arm follows: `waypoints` with `corner_radius`, or `arcs`.
+/// Rows of the path that an arm follows: `waypoints` with `corner_radius`, `arcs`, or a route
+/// through the branches of a `centerline`.
 [[nodiscard]] std::span<const SettingInfo> path_settings();
+
+/// Tells whether one of these settings gives a path.
+[[nodiscard]] bool gives_path(const Settings& settings);
 
 /// The one of these settings that gives the path, for messages.
 [[nodiscard]] const char* path_key(const Settings& settings);

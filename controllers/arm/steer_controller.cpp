@@ -26,8 +26,10 @@ constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed
 constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
 constexpr double kPressed =
     0.9;  // of the force limit, at which the feed has all but stopped: a jam
-constexpr double kTurnGain = 4.0;  // [1/s]
-constexpr double kAimed = 0.02;    // sine of the angle to the path that needs no turn
+constexpr double kTurnGain = 4.0;    // [1/s]
+constexpr double kLeastAimed = 0.2;  // of the feed's speed, while a wire turns
+constexpr double kMissed = 0.5;      // of the steered length: fed without progress along the path
+constexpr double kAimed = 0.02;      // sine of the angle to the path that needs no turn
 
 /// The sections from `first` on, on a base of their own.
 ContinuumRobot part_of(const ContinuumRobot& robot, int first) {
@@ -68,8 +70,9 @@ std::span<const SettingInfo> SteerController::settings() {
       setting::start_delay("0.5"),
       setting::integer(
           "jam_retries", "8", 0, 100,
-          "times that the arm is drawn back from a jam by half the length of its tip, and "
-          "fed again; a wire meanwhile turns to either side"),
+          "times that the arm is drawn back by half the length of its tip, and fed again: from a "
+          "jam, or if its tip has missed a turn of the path; a wire meanwhile turns to either "
+          "side"),
   };
   static const std::vector<SettingInfo> kAll =
       joined({path_settings(), kSettings, JamDetector::kForceSettings, tip_integral_settings()});
@@ -133,22 +136,23 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
   head_(next) = head;
   started_(next) = true;
   locate(measurement);
+  double aimed = 1.0;
   if (turns_)
-    turn(measurement, head, memory, next, command);
+    aimed = turn(measurement, head, memory, next, command);
   else
     bend(measurement, head, memory, next, command);
   const double tip_force = tip_contacts_.force(measurement);
-  const bool jammed = advance(measurement, head, tip_force, memory, next, command);
+  const bool jammed = advance(measurement, head, tip_force, aimed, memory, next, command);
 
   report.iterations = turns_ ? 0 : kFitSteps;
   report.target = path_.position(head);
   report.tip_error = (report.target - tip).norm();
   report.progress = head / path_.length();
   const bool is_at_end = feed_(next) >= robot_.base().feed_limit;
-  report.status = is_there(head) ? ControllerStatus::Finished
-                  : jammed       ? ControllerStatus::Jammed
-                  : is_at_end    ? ControllerStatus::NotReached
-                                 : ControllerStatus::Working;
+  report.status = is_there(head, tip) ? ControllerStatus::Finished
+                  : jammed            ? ControllerStatus::Jammed
+                  : is_at_end         ? ControllerStatus::NotReached
+                                      : ControllerStatus::Working;
   own(report, "tip_force") = tip_force;
   own(report, "jams") = jams_(next);
 }
@@ -157,7 +161,9 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
 void SteerController::bend(const ArmMeasurement& measurement, double head,
                            std::span<const double> memory, std::span<double> next,
                            ArmCommand& command) noexcept {
-  const double h = measurement.timestep, start = head - steered_length_;
+  const double h = measurement.timestep;
+  // Not the tip's place less its length: a bent tip would bend farther and farther.
+  const double start = nearest(X_BS_.translation(), head - steered_length_);
   load_states(states_memory_(memory), states_);
   to_coordinates(steered_, states_, q_last_);
   fitted_ = states_;
@@ -186,11 +192,13 @@ void SteerController::bend(const ArmMeasurement& measurement, double head,
   integral_.compensate_gravity_deflection(measurement, command.q);
 }
 
-/// Turns the base until the arc at the tip bends towards the path ahead of it.
-void SteerController::turn(const ArmMeasurement& measurement, double head,
-                           std::span<const double> memory, std::span<double> next,
-                           ArmCommand& command) const noexcept {
+/// Turns the base until the arc at the tip bends towards the path ahead of it. Returns which
+/// fraction of the feed's speed the angle that is left allows.
+double SteerController::turn(const ArmMeasurement& measurement, double head,
+                             std::span<const double> memory, std::span<double> next,
+                             ArmCommand& command) const noexcept {
   const double h = measurement.timestep;
+  double aimed = 1.0;
   command.q = measurement.q;
   command.has_plan = false;
   const Vector3d ahead = X_BS_.inverse() * path_.position(head + steered_length_);
@@ -204,14 +212,16 @@ void SteerController::turn(const ArmMeasurement& measurement, double head,
     const double angle =
         std::atan2(bent.x() * wanted.y() - bent.y() * wanted.x(), bent.dot(wanted));
     spin += h * std::clamp(kTurnGain * angle, -rate_limit_, rate_limit_);
+    aimed = std::max(kLeastAimed, std::cos(angle));
   }
   spin_(next) = spin;
   command.base.spin = spin;
+  return aimed;
 }
 
 /// One step of the feed. Returns whether the arm is jammed for good.
 bool SteerController::advance(const ArmMeasurement& measurement, double head, double tip_force,
-                              std::span<const double> memory, std::span<double> next,
+                              double aimed, std::span<const double> memory, std::span<double> next,
                               ArmCommand& command) const noexcept {
   const double h = measurement.timestep, feed = feed_(memory);
   const bool begun = measurement.time >= start_delay_;
@@ -220,20 +230,24 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
   retreating_(next) = retreating;
   const JamDetector::State jam = jam_.step(begun && !retreating, tip_force, measurement.feed_force,
                                            h, jam_memory_(memory), jam_memory_(next));
+  const bool advances = head > farthest_(memory);
+  farthest_(next) = advances ? head : double(farthest_(memory));
+  feed_there_(next) = advances ? feed : double(feed_there_(memory));
+  const bool missed = begun && !retreating && feed > feed_there_(next) + kMissed * steered_length_;
   bool jammed = jam != JamDetector::State::Free;
-  if (jam == JamDetector::State::Begins && jams_(memory) < retries_) {
+  if ((jam == JamDetector::State::Begins || missed) && jams_(memory) < retries_) {
     jams_(next) = jams_(memory) + 1;
     jam_at_(next) = head;
-    retreat_to_(next) =
-        std::max(0.0, std::min(measurement.base.feed, feed) - kRetreat * steered_length_);
+    const double from = std::min({measurement.base.feed, feed, double(feed_there_(next))});
+    retreat_to_(next) = std::max(0.0, from - kRetreat * steered_length_);
     retreating_(next) = true;
     jam_.release(jam_memory_(next));
     jammed = false;
   }
   const double slow = std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
-  const double goal = !begun || is_there(head) || jammed ? 0.0
-                      : retreating                       ? -speed_
-                                                         : slow * speed_;
+  const double goal = !begun || is_there(head, measurement.X_BE.translation()) || jammed ? 0.0
+                      : retreating                                                       ? -speed_
+                                   : slow * aimed * speed_;
   const double step = acceleration_ * h, last = feed_speed_(memory);
   const double rate = jammed ? 0.0 : std::clamp(goal, last - step, last + step);
   feed_speed_(next) = rate;

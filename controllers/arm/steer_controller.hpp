@@ -17,7 +17,8 @@ namespace tendril {
 /// to the path ahead of where they begin, as measured. A wire without driven sections, whose last
 /// section rests as an arc, is turned at its base until that arc bends towards the path.
 ///
-/// The feed slows down with the force on the tip; in a jam the arm is drawn back and fed again.
+/// The feed slows down with the force on the tip, and until a wire's tip points along the path. In
+/// a jam, and where the tip has missed a turn of the path, the arm is drawn back and fed again.
 /// Source: docs/theory/control.md, "Steering a tip".
 class SteerController final : public ArmController {
  public:
@@ -45,14 +46,17 @@ class SteerController final : public ArmController {
   void locate(const ArmMeasurement& measurement) noexcept;
   void bend(const ArmMeasurement& measurement, double head, std::span<const double> memory,
             std::span<double> next, ArmCommand& command) noexcept;
-  void turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
-            std::span<double> next, ArmCommand& command) const noexcept;
-  bool advance(const ArmMeasurement& measurement, double head, double tip_force,
+  double turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
+              std::span<double> next, ArmCommand& command) const noexcept;
+  bool advance(const ArmMeasurement& measurement, double head, double tip_force, double aimed,
                std::span<const double> memory, std::span<double> next,
                ArmCommand& command) const noexcept;
-  [[nodiscard]] bool is_there(double head) const noexcept {
-    return head >= path_.length() - body_radius_;
+  [[nodiscard]] bool is_there(double head, const Eigen::Vector3d& tip) const noexcept {
+    return head >= path_.length() - body_radius_ &&
+           (tip - path_.position(head)).norm() < kNear * steered_length_;
   }
+
+  static constexpr double kNear = 0.5;  // of the steered length: from the path's end
 
   ContinuumRobot robot_;
   int first_;               // section that is steered
@@ -71,7 +75,8 @@ class SteerController final : public ArmController {
   Slot<double> spin_ = memory_.number();
   Slot<double> head_ = memory_.number();  // arc length of the path where the tip is [m]
   Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
-  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();  // feed; head [m]
+  Slot<double> farthest_ = memory_.number(), feed_there_ = memory_.number();  // head; feed [m]
+  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();    // feed; head [m]
   Slot<int> jams_ = memory_.counter();
   Block jam_memory_ = memory_.part(jam_.layout());
   Block states_memory_;

@@ -235,7 +235,7 @@ class Runs(SweepTest):
             "--out",
             self.out,
             text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, path, pole, "
-            "reach_around, shelf, touch, tube, two_arms",
+            "reach_around, shelf, touch, tube, two_arms, vessel",
         )
 
     def test_later_settings_win(self):

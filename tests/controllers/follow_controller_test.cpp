@@ -359,7 +359,9 @@ TEST_CASE("follow: every path that the arm cannot follow is refused with the rea
   const auto c = GENERATE_COPY(values<Case>({
       {"nothing to follow",
        {},
-       "waypoints: missing: must be given, or arcs, or poses, or a target whose trail is followed"},
+       "waypoints: missing: must be given, or arcs, or a centerline, or poses, or a target whose "
+       "trail "
+       "is followed"},
       {"one point", with("0 0 0", "0.1"),
        "waypoints: 3 numbers: must be at least two points of three coordinates"},
       {"a coordinate short", with("0 0 0 0 0 0.5 1 1", "0.1"),

@@ -153,12 +153,17 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
   const std::string& kind = of_kind.name;
   const std::string poses =
       "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
+  const std::string branches = "branch,x,y,z,radius\na,0,0,0,0.1\na,0,0,0.6,0.1\n";
   if (kind == "tendril.follow")
     return {{{"waypoints", "0 0 0  0 0 0.3"}},
             {{"arcs", "0 0.3"}},
             {{"target", "t"}},
-            {{"poses", poses}}};
-  if (kind == "tendril.steer") return {{{"waypoints", "0 0 0  0 0 0.6"}}, {{"arcs", "0 0.6"}}};
+            {{"poses", poses}},
+            {{"centerline", branches}, {"branch", "a"}, {"path_end", "0 0 0.4"}}};
+  if (kind == "tendril.steer")
+    return {{{"waypoints", "0 0 0  0 0 0.6"}},
+            {{"arcs", "0 0.6"}},
+            {{"centerline", branches}, {"branch", "a"}}};
   if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
     const auto plan = test::elastic_cases().front();

@@ -146,6 +146,44 @@ TEST_CASE("steer: what cannot be steered is refused with the reason", "[controll
                     Catch::StartsWith("robot: section 1 is passive (bend_servo = false): "));
 }
 
+TEST_CASE("steer: the path is the route through a table of branches", "[controllers]") {
+  const std::string table =
+      "branch,x,y,z,radius\ntrunk,0,0,100,8\ntrunk,0,0,500,8\nleft,0,0,500,5\nleft,60,0,580,5\n"
+      "right,0,0,500,5\nright,-60,0,580,5\n";
+  const Texts left{{"centerline", table}, {"scale", "0.001"}, {"branch", "left"}};
+  const auto made = [](Texts texts, const std::pair<std::string, std::string>& more) {
+    texts.push_back(more);
+    return make<SteerController>(scope(), kDriven, std::move(texts));
+  };
+  const auto ends = [](const SteerController& controller) {
+    std::vector<Vector3d> points(5);
+    REQUIRE(controller.path({}, points) == 5);
+    return std::pair(points.front(), points.back());
+  };
+  const auto [start, end] = ends(make<SteerController>(scope(), kDriven, left));
+  CHECK(start.norm() < 1e-12);
+  CHECK((end - Vector3d(0.06, 0, 0.58)).norm() < 1e-9);
+  const auto near = ends(made(left, {"path_end", "0.03 0 0.54"})).second;
+  CHECK((near - Vector3d(0.03, 0, 0.54)).norm() < 1e-3);
+
+  CHECK_THROWS_WITH(made(left, {"waypoints", "0 0 0 0 0 1"}),
+                    "centerline and waypoints: must be one of them: only one path can be followed");
+  CHECK_THROWS_WITH(made(left, {"path_end", "0 0"}),
+                    "path_end: 2 numbers: must be three coordinates");
+  CHECK_THROWS_WITH(
+      make<SteerController>(scope(), kDriven, {{"centerline", table}, {"branch", "up"}}),
+      "branch = up: must be one of trunk, left, right");
+  CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven, {{"centerline", "branch,x,y,z\n"}}),
+                    Catch::StartsWith("centerline: row 1, column radius: is missing"));
+  CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven,
+                                          {{"centerline",
+                                            "branch,x,y,z,radius\na,1,0,0,1\n"
+                                            "a,1,0,9,1\n"},
+                                           {"branch", "a"}}),
+                    Catch::StartsWith("centerline: the first point of the first branch must lie "
+                                      "on the feed axis"));
+}
+
 TEST_CASE("steer: allocates nothing in a step", "[controllers]") {
   const ContinuumRobot robot = scope();
   auto controller = make<SteerController>(robot, kDriven, bent_path());

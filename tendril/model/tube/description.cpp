@@ -9,6 +9,7 @@
 
 #include "tendril/kinematics/rotation.hpp"
 #include "tendril/model/readers.hpp"
+#include "tendril/model/tube/branch_wall.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
 
@@ -20,10 +21,16 @@ using Eigen::Vector3d;
 constexpr KeyInfo kTubeKeys[]{
     {"kind", "", "`\"tube\"`", "required"},
     {"name", "", "of the model"},
-    {"centerline", "m", "at least two waypoints `[x, y, z]` in the frame of the body `tube`",
+    {"centerline", "m",
+     "at least two waypoints `[x, y, z]` in the frame of the body `tube`; or `{ file = "
+     "\"NAME.csv\" "
+     "}`, a table `branch,x,y,z,radius` of branches, which has the radii",
      "required"},
+    {"scale", "", "of a table: of its numbers to m, 0.001 for mm"},
+    {"tolerance", "m",
+     "of a table: by which the wall may stand in a lumen, and depth of the grooves between staves"},
     {"corner_radius", "m", "of the arc that replaces each inner waypoint; 0: sharp corners"},
-    {"inner_radius", "m", "free radius"},
+    {"inner_radius", "m", "free radius; not of a table"},
     {"wall_thickness", "m", "radius of a stave"},
     {"staves", "",
      "capsules around the tube. The gap between two of them is at most half of `inner_radius`; at "
@@ -49,6 +56,34 @@ std::vector<Vector3d> read_centerline(const Fields& fields) {
   return centerline;
 }
 
+/// The branches of a table `centerline = { file = "NAME.csv" }`.
+CenterlineTree read_branches(const FileContents& file, const std::string& name, double scale) {
+  try {
+    return parse_centerlines(file.read(name), scale);
+  } catch (const ModelError& error) {
+    const std::string what = error.what();
+    file.top.refuse("centerline", what.starts_with("row ") || what.starts_with("branch ")
+                                      ? fmt::format("{}: {}", name, what)
+                                      : what);
+  }
+}
+
+/// Refuses keys that the other form of a centerline has.
+void refuse_keys(const Fields& fields, std::initializer_list<const char*> keys,
+                 std::string_view form) {
+  for (const char* key : keys)
+    if (fields.has(key))
+      fields.refuse(key, fmt::format("must be absent with a centerline {}", form));
+}
+
+void check_staves(const Fields& fields, const TubeDescription& tube) {
+  try {
+    static_cast<void>(tube_staves(tube));
+  } catch (const ModelError& error) {
+    fields.refuse_object(error.what());
+  }
+}
+
 void check_geometry(const Fields& fields, const TubeDescription& tube) {
   try {
     const Path segments(tube.centerline);
@@ -69,11 +104,7 @@ void check_geometry(const Fields& fields, const TubeDescription& tube) {
                     "thicker ones (wall_thickness)",
                     tube.staves, gap));
   }
-  try {
-    static_cast<void>(tube_staves(tube));
-  } catch (const ModelError& error) {
-    fields.refuse_object(error.what());
-  }
+  check_staves(fields, tube);
 }
 
 }  // namespace
@@ -83,14 +114,26 @@ TubeDescription TubeDescription::read(const FileContents& file) {
   fields.refuse_unknown(kTubeKeys);
   TubeDescription tube;
   tube.name = fields.text("name", tube.name);
+  tube.wall_thickness = fields.number("wall_thickness", tube.wall_thickness, kPositiveNumber);
+  tube.friction = fields.number("friction", tube.friction, kNotNegativeNumber);
+  const double scale = fields.number("scale", 1.0, kPositiveNumber);
+  tube.tolerance = fields.number("tolerance", tube.tolerance, kPositiveNumber);
+  if (fields.has("centerline") && fields.get("centerline")->is_table()) {
+    const Fields named = fields.required_table("centerline", {"file"});
+    refuse_keys(fields, {"corner_radius", "inner_radius", "staves", "segment_angle"}, "of a table");
+    tube.branches = read_branches(
+        file, named.required_text("file", "must be the name of a table branch,x,y,z,radius"),
+        scale);
+    check_staves(fields, tube);
+    return tube;
+  }
   tube.centerline = read_centerline(fields);
+  refuse_keys(fields, {"scale", "tolerance"}, "of waypoints");
   tube.corner_radius = fields.number("corner_radius", tube.corner_radius, kNotNegativeNumber);
   tube.inner_radius = fields.required_number("inner_radius", kPositiveNumber);
-  tube.wall_thickness = fields.number("wall_thickness", tube.wall_thickness, kPositiveNumber);
   tube.staves = fields.integer("staves", tube.staves, 6, 64);
   tube.segment_angle =
       fields.number("segment_angle", tube.segment_angle, {0.01, std::numbers::pi / 4.0});
-  tube.friction = fields.number("friction", tube.friction, kNotNegativeNumber);
   check_geometry(fields, tube);
   return tube;
 }
@@ -128,6 +171,7 @@ std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
 }
 
 std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
+  if (!tube.branches.empty()) return branch_staves(tube);
   const std::vector<Vector3d> vertices = tube_vertices(tube);
   if (vertices.size() < 2)
     throw ModelError(fmt::format("centerline: the tube must be longer than {} m", kShortestStave));
@@ -163,7 +207,8 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
       const double from_end =
           k + 1 == segments ? 0.0 : mitre(direction[k], direction[k + 1], offset);
       const TubeStave stave{vertices[k] + offset + from_start * direction[k],
-                            vertices[k + 1] + offset + from_end * direction[k]};
+                            vertices[k + 1] + offset + from_end * direction[k],
+                            fmt::format("{}_{}", k + 1, i + 1)};
       if (!((stave.end - stave.start).dot(direction[k]) >= kShortestStave)) {
         throw ModelError(fmt::format(
             "corner_radius = {}: the tube folds in a bend, its segments must be longer or "

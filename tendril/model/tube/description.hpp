@@ -5,15 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include "tendril/path/centerline_tree.hpp"
+
 namespace tendril {
 
 struct FileContents;  // readers.hpp
 
-/// A tube file (kind = "tube"), parsed and validated: a bent tube as rings of capsule staves around
-/// a centerline.
+/// A tube file (kind = "tube"), parsed and validated: a wall of capsules, the staves, around a
+/// centerline of one radius, or around the branches of a table of centerlines.
 ///
-/// The centerline is a polyline with rounded corners, the same way as `tendril.follow` reads its
-/// path.
+/// A centerline of waypoints is a polyline with rounded corners, the same way as `tendril.follow`
+/// reads its path.
 /// ```toml
 /// kind = "tube"
 /// name = "tube"
@@ -25,10 +27,19 @@ struct FileContents;  // readers.hpp
 /// segment_angle = 0.1745  # rad, largest turn of an arc that one segment represents
 /// friction = 0.3          # sliding friction against everything
 /// ```
-/// Required: kind, centerline, inner_radius. All keys: docs/reference/robot_file.md.
+/// A table has its radii itself:
+/// ```toml
+/// centerline = { file = "vessel.csv" }  # branch,x,y,z,radius
+/// scale = 0.001                         # of the numbers in the table, here mm, to m
+/// tolerance = 0.00025                   # m, of the inner side of the wall
+/// ```
+/// Required: kind, centerline, and with waypoints inner_radius. All keys:
+/// docs/reference/robot_file.md.
 struct TubeDescription {
   std::string name = "tube";
-  std::vector<Eigen::Vector3d> centerline;  ///< at least two waypoints [m]
+  std::vector<Eigen::Vector3d> centerline;  ///< at least two waypoints [m]; empty with branches
+  CenterlineTree branches;                  ///< of a table; empty with waypoints
+  double tolerance = 0.00025;               ///< [m], > 0; of the wall of branches
   double corner_radius = 0.0;               ///< [m], >= 0
   double inner_radius = 0.0;                ///< [m], > 0
   double wall_thickness = 0.003;            ///< [m], > 0
@@ -50,9 +61,11 @@ struct TubeDescription {
 struct TubeStave {
   Eigen::Vector3d start;
   Eigen::Vector3d end;
+  std::string name;  ///< segment and number in it, "4_11"; of branches name and number in it
 };
 
-/// The staves, `tube.staves` for each segment of tube_vertices(). A segment's staves lie on a
+/// The staves. Those of branches: branch_staves(). Around waypoints `tube.staves` for each segment
+/// of tube_vertices(): a segment's staves lie on a
 /// circle of radius inner_radius + wall_thickness around the segment, so a body inside has
 /// inner_radius of room towards each stave and more between two of them. Neighboring segments are
 /// mitred: stave k of one ends where stave k of the next begins, so the wall has no gap on the

@@ -9,6 +9,7 @@
 
 #include "tendril/kinematics/rotation.hpp"
 #include "tendril/model/mjcf_document.hpp"
+#include "tendril/model/tube/branch_wall.hpp"
 
 namespace tendril {
 
@@ -70,10 +71,19 @@ WallMesh wall_mesh(const TubeDescription& tube) {
   return mesh;
 }
 
+WallMesh branch_mesh(const CenterlineTree& branches) {
+  const LumenSurface surface = lumen_surface(branches);
+  WallMesh mesh;
+  for (const Vector3d& p : surface.vertices)
+    mesh.vertices += fmt::format("{:.6g} {:.6g} {:.6g} ", p.x(), p.y(), p.z());
+  for (const auto& [a, b, c] : surface.triangles) mesh.faces += fmt::format("{} {} {} ", a, b, c);
+  return mesh;
+}
+
 constexpr const char* kWall = "tube_wall";  // material, mesh, geom and class of the staves
 
 void add_wall(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) {
-  const WallMesh wall = wall_mesh(tube);
+  const WallMesh wall = tube.branches.empty() ? wall_mesh(tube) : branch_mesh(tube.branches);
   mjcf.asset.add("material", {{"name", kWall}, {"rgba", "0.62 0.72 0.82 0.22"}});
   mjcf.asset.add(
       "mesh",
@@ -98,23 +108,32 @@ void add_staves(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) 
                     {"material", kWall},
                     {"group", 3}})
       .set(stiff_contact());
-  const std::vector<TubeStave> staves = tube_staves(tube);
-  const auto ring = static_cast<std::size_t>(tube.staves);
-  for (std::size_t k = 0; k < staves.size(); ++k) {
-    const auto& [start, end] = staves[k];
-    body.add("geom", {{"name", fmt::format("tube_{}_{}", k / ring + 1, k % ring + 1)},
+  for (const auto& [start, end, name] : tube_staves(tube)) {
+    body.add("geom", {{"name", "tube_" + name},
                       {"class", kWall},
                       {"fromto", {start.x(), start.y(), start.z(), end.x(), end.y(), end.z()}}});
   }
 }
 
-void add_site(std::string_view name, const Vector3d& position, const Vector3d& direction,
-              XmlNode& body) {
+void add_end_site(const std::string& name, const Vector3d& position, const Vector3d& direction,
+                  XmlNode& body) {
   body.add("site", {{"name", name},
                     {"pos", {position.x(), position.y(), position.z()}},
                     {"zaxis", {direction.x(), direction.y(), direction.z()}},
                     {"size", 0.002},
                     {"group", 3}});
+}
+
+void add_sites(const TubeDescription& tube, XmlNode& body) {
+  const auto add_end = [&](const std::string& name, const std::vector<Vector3d>& line) {
+    add_end_site(name, line.back(), line.back() - line[line.size() - 2], body);
+  };
+  const std::vector<Vector3d> line =
+      tube.branches.empty() ? tube_vertices(tube) : tube.branches.front().points;
+  add_end_site("tube_start", line.front(), line[1] - line[0], body);
+  if (tube.branches.empty()) add_end("tube_end", line);
+  for (const CenterlineBranch& branch : tube.branches)
+    add_end("tube_" + branch.name + "_end", branch.points);
 }
 
 }  // namespace
@@ -125,9 +144,7 @@ std::string tube_mjcf(const TubeDescription& tube) {
   XmlNode& body = mjcf.worldbody.add("body", {{"name", "tube"}});
   add_staves(tube, mjcf, body);
   add_wall(tube, mjcf, body);
-  const std::vector<Vector3d> vertices = tube_vertices(tube);
-  add_site("tube_start", vertices.front(), vertices[1] - vertices[0], body);
-  add_site("tube_end", vertices.back(), vertices.back() - vertices[vertices.size() - 2], body);
+  add_sites(tube, body);
   return mjcf.text();
 }
 
