@@ -27,6 +27,7 @@ constexpr double kSearchAngle = 0.02;   // [rad]: likewise, of a target with a r
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kRollSearchIterations = 4000;
 constexpr double kRollGainRatio = 0.3;  // of the tip's integral, which has to follow
+constexpr double kLeadGainRatio = 0.8;  // likewise
 constexpr double kMaxRollMiss = 1e-3;   // [m], of a tip that is at its target
 constexpr double kMaxRollOffset = 0.3, kMaxRollError = 0.03;  // [rad]
 constexpr int kSearchRestarts = 20;
@@ -189,6 +190,7 @@ ReachController::ReachController(const ArmContext& context)
       tracker_(make_tracker(context.robot, context.settings)),
       searcher_(make_searcher(context.robot, context.settings)),
       avoiding_(make_reactive_planner(context, rate_limit_)),
+      lead_(kLeadGainRatio * context.settings.number("integral_gain"), context.timestep),
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
@@ -220,6 +222,7 @@ ReachController::ReachController(const ArmContext& context)
     spin_solution_ = memory_.number();
     spin_ = memory_.number();
   }
+  lead_memory_ = memory_.part(lead_.layout());
   integral_memory_ = memory_.part(integral_.layout());
 }
 
@@ -352,7 +355,10 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     return;
   }
 
+  const Eigen::Vector3d lead =
+      lead_.step(target.position(), lead_memory_(memory), lead_memory_(next_memory));
   TipTarget aim = target;
+  aim.X_BG.translation() += lead;
   if (task_ == TipTask::Pose)
     aim.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
   const Plan plan = advance(aim, measurement, memory, next_memory);
@@ -367,7 +373,8 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   }
   if (has_spin()) command.base.spin = base.spin = spin_(next_memory);
 
-  // Correct on the measured tip: error between planned and measured tip pose.
+  // Correct on the measured tip: error between its planned pose, without the lead, and the measured
+  // one.
   load_states(avoiding_ ? avoiding_->solution(avoiding_memory_(next_memory))
                               .subspan(static_cast<std::size_t>(3 * rail_count()))
                         : solution_memory_(std::span<const double>(next_memory)),
@@ -375,11 +382,13 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   from_coordinates(robot(), q_next, states_);
   const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, base);
   Eigen::Matrix<double, 6, 1> error;
-  error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
+  error.head<3>() = X_BP.translation() - lead - measurement.X_BE.translation();
   error.tail<3>() = rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
   // While the arm moves to a distant target its lag is not integrated.
-  integral_.update(measurement, error, plan.moving, integral_memory_(memory),
-                   integral_memory_(next_memory), command.q);
+  const Eigen::Vector3d lag =
+      integral_.update(measurement, error, plan.moving, integral_memory_(memory),
+                       integral_memory_(next_memory), command.q);
+  if (plan.reached && !plan.moving) lead_.adapt(lag, lead_memory_(next_memory));
   // Among obstacles the whole body has to be where it is planned: twist moves it by more than the
   // margin.
   if (body_ && !measurement.twist_swing.isZero(0.0))

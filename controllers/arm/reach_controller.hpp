@@ -6,6 +6,7 @@
 
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/reactive_planner.hpp"
+#include "controllers/arm/target_lead.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "tendril/ik/any_solver.hpp"
@@ -21,6 +22,8 @@ namespace tendril {
 /// pose that does not reach the target, other poses are tried, once for every millimeter that the
 /// target moves; the arm switches only to a pose that reaches the target. A base that feeds is part
 /// of the pose, and so is the spin of one whose task has a roll.
+///
+/// The position of a target that moves is led by what the tip would lag behind it (TargetLead).
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 class ReachController final : public ArmController {
@@ -72,6 +75,7 @@ class ReachController final : public ArmController {
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
+  TargetLead lead_;
   TipIntegral integral_;
   std::optional<BodyDeflection> body_;  // with avoidance
 
@@ -88,7 +92,7 @@ class ReachController final : public ArmController {
   double roll_gain_ = 0.0;  // [1/s]
   Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
-  Block integral_memory_;
+  Block lead_memory_, integral_memory_;
 
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_solution_;        // scratch

@@ -50,7 +50,14 @@ constexpr StatusInfo kStatuses[kStatusCount]{
      "The task makes no progress, its result is lost, or a planned path to the target failed.",
      "For a snake, change the gait, `frequency`, `waves` or the friction, or raise "
      "`stall_periods`. For `tendril.contact_plan`, `failure_reason` says why the last path failed. "
-     "For `tendril.coil`, raise `tighten_time` or reduce `force`."}};
+     "For `tendril.coil`, raise `tighten_time` or reduce `force`."},
+    {"swinging",
+     "The tip has swung for 6 s about a target at rest: too little damping, or feedback that takes "
+     "it away.",
+     "Reduce `integral_gain`, which excites a slow arm and one whose tip is measured late, or set "
+     "`sensor_delay`. Raise `damping_time` of the sections, `bend_damping_time` or `bend_gain` of "
+     "the servos. For an arm that twists (`poisson_ratio`, `torsional_stiffness`), damp or stiffen "
+     "it in torsion. Reduce a load that the robot file does not have."}};
 
 }  // namespace
 

@@ -20,9 +20,10 @@ enum class ControllerStatus : std::uint8_t {
   NotFollowing = 8,  ///< found by the plugin
   ServoLost = 9,     ///< found by the plugin
   NoProgress = 10,
+  Swinging = 11,  ///< found by the plugin
 };
 
-inline constexpr int kStatusCount = 11;
+inline constexpr int kStatusCount = 12;
 
 /// Returns whether a controller reports that nothing is wrong.
 [[nodiscard]] constexpr bool is_well(ControllerStatus status) noexcept {

@@ -545,7 +545,8 @@ void bind_controllers(nb::module_& module) {
       .value("PATH_TOO_TIGHT", ControllerStatus::PathTooTight)
       .value("NOT_FOLLOWING", ControllerStatus::NotFollowing)
       .value("SERVO_LOST", ControllerStatus::ServoLost)
-      .value("NO_PROGRESS", ControllerStatus::NoProgress);
+      .value("NO_PROGRESS", ControllerStatus::NoProgress)
+      .value("SWINGING", ControllerStatus::Swinging);
   bind_controller_views(module);
   module.def("register_controller", &register_controller_class, nb::arg("name"), nb::arg("kind"),
              nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("source"),

@@ -19,7 +19,7 @@ namespace generate {
 
 /// A generator: a file of its name. It depends on the draws and the difficulty only.
 using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
-Generate clutter, coil, maze, mobile_clutter, path, pole, reach_around, shelf, tube;
+Generate clutter, coil, maze, mobile_clutter, moving, path, pole, reach_around, shelf, tube;
 
 }  // namespace generate
 namespace {
@@ -35,6 +35,7 @@ constexpr Generator kGenerators[] = {
     {{"maze", "a free snake goes to a goal among posts and walls"}, generate::maze},
     {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"},
      generate::mobile_clutter},
+    {{"moving", "the tip of an arm follows a moving target among spheres"}, generate::moving},
     {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
     {{"pole", "a snake climbs a pole"}, generate::pole},
     {{"reach_around", "an elastic rod reaches a target around boxes, in contact with them"},
