@@ -27,7 +27,7 @@ constexpr double kSearchAngle = 0.02;   // [rad]: likewise, of a target with a r
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kRollSearchIterations = 4000;
 constexpr double kRollGainRatio = 0.3;  // of the tip's integral, which has to follow
-constexpr double kLeadGainRatio = 0.8;  // likewise
+constexpr double kLeadGainRatio = 0.4;  // likewise
 constexpr double kMaxRollMiss = 1e-3;   // [m], of a tip that is at its target
 constexpr double kMaxRollOffset = 0.3, kMaxRollError = 0.03;  // [rad]
 constexpr int kSearchRestarts = 20;
@@ -190,7 +190,8 @@ ReachController::ReachController(const ArmContext& context)
       tracker_(make_tracker(context.robot, context.settings)),
       searcher_(make_searcher(context.robot, context.settings)),
       avoiding_(make_reactive_planner(context, rate_limit_)),
-      lead_(kLeadGainRatio * context.settings.number("integral_gain"), context.timestep),
+      lead_gain_(kLeadGainRatio * context.settings.number("integral_gain")),
+      lead_(context.timestep),
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
@@ -388,7 +389,11 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   const Eigen::Vector3d lag =
       integral_.update(measurement, error, plan.moving, integral_memory_(memory),
                        integral_memory_(next_memory), command.q);
-  if (plan.reached && !plan.moving) lead_.adapt(lag, lead_memory_(next_memory));
+  if (plan.reached && !plan.moving) {
+    const double largest =
+        kLeadGainRatio * TipIntegral::kStabilityFraction * measurement.fundamental_mode_damping;
+    lead_.adapt(lag, std::min(lead_gain_, largest), lead_memory_(next_memory));
+  }
   // Among obstacles the whole body has to be where it is planned: twist moves it by more than the
   // margin.
   if (body_ && !measurement.twist_swing.isZero(0.0))

@@ -75,6 +75,7 @@ class ReachController final : public ArmController {
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
+  double lead_gain_;  // [1/s]
   TargetLead lead_;
   TipIntegral integral_;
   std::optional<BodyDeflection> body_;  // with avoidance

@@ -20,9 +20,8 @@ Vector3d fading_memory(double r, double h) {
 
 }  // namespace
 
-TargetLead::TargetLead(double gain, double timestep)
-    : gain_(gain),
-      timestep_(timestep),
+TargetLead::TargetLead(double timestep)
+    : timestep_(timestep),
       filter_gain_(fading_memory(std::exp(-timestep / kFilterTime), timestep)),
       time_(layout_.number(std::min(timestep, kMaxTime))),
       squared_time_(layout_.number()) {}
@@ -52,11 +51,12 @@ Vector3d TargetLead::step(const Vector3d& p_BG, std::span<const double> memory,
   return offset * (kMaxOffset / std::max(offset.norm(), kMaxOffset));
 }
 
-void TargetLead::adapt(const Vector3d& error, std::span<double> next_memory) const noexcept {
+void TargetLead::adapt(const Vector3d& error, double gain,
+                       std::span<double> next_memory) const noexcept {
   if (quiet_(next_memory) < kQuietTime) return;
   const auto motion = motion_(next_memory);
   const auto change = [&](const auto& direction, double smallest) {
-    return gain_ * timestep_ * error.dot(direction) /
+    return gain * timestep_ * error.dot(direction) /
            (direction.squaredNorm() + smallest * smallest);
   };
   time_(next_memory) =

@@ -29,8 +29,7 @@ class TargetLead {
   static constexpr double kMaxSquaredTime = 2e-3;             ///< of kappa, either sign [s^2]
   static constexpr double kMaxOffset = 0.01;                  ///< of the aim from the target [m]
 
-  /// @param gain  K [1/s], >= 0; 0: tau and kappa keep their values
-  TargetLead(double gain, double timestep);
+  explicit TargetLead(double timestep);
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
@@ -38,10 +37,12 @@ class TargetLead {
   [[nodiscard]] Eigen::Vector3d step(const Eigen::Vector3d& p_BG, std::span<const double> memory,
                                      std::span<double> next_memory) const noexcept;
   /// Adapts tau and kappa to the error e [m] of this step.
-  void adapt(const Eigen::Vector3d& error, std::span<double> next_memory) const noexcept;
+  /// @param gain  K [1/s], >= 0
+  void adapt(const Eigen::Vector3d& error, double gain,
+             std::span<double> next_memory) const noexcept;
 
  private:
-  double gain_, timestep_;
+  double timestep_;
   Eigen::Vector3d filter_gain_;  // of position, velocity, acceleration
   MemoryLayout layout_;
   Slot<bool> known_ = layout_.flag();                                       // after the first step

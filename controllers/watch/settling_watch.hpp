@@ -28,11 +28,16 @@ class SettlingWatch {
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
   /// One step of `h` [s]. Returns whether the tip swings.
-  /// @param arrived  ControllerReport::arrived
+  /// @param arrived  ControllerReport::arrived: then the target is finite
   [[nodiscard]] bool step(bool arrived, const TipAndTarget& measured, double h,
                           std::span<const double> memory,
                           std::span<double> next_memory) const noexcept {
-    const bool rests = arrived && measured.has_target && time_(memory) > 0.0 &&
+    if (!arrived || !measured.has_target) {
+      time_(next_memory) = 0.0;
+      windows_(next_memory) = 0;
+      return false;
+    }
+    const bool rests = time_(memory) > 0.0 &&
                        (measured.target - target_(memory)).norm() <= kMaxTargetRatio * tolerance_;
     if (!rests) {
       windows_(next_memory) = 0;

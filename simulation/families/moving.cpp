@@ -36,7 +36,7 @@ std::string tendon_text(int sections) {
     tendons += fmt::format(
         "[[tendon]]\nsection = {}\nangle = {:.4f}\ndistance = 0.007\nmax_tension = 300\n"
         "pretension = 2\n\n",
-        i / 3 + 1, (i % 3 + i / 3 / 3.0) * 2.0 * std::numbers::pi / 3.0);
+        i / 3 + 1, (i % 3 + i / 3 / 4.0) * 2.0 * std::numbers::pi / 3.0);
   }
   return tendons;
 }

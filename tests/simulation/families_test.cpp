@@ -64,8 +64,8 @@ TEST_CASE("families: a seed is one scene, another seed another", "[families]") {
 }
 
 TEST_CASE("families: at the start nothing touches what the robot shall not touch", "[families]") {
-  for (const char* family :
-       {"clutter", "maze", "mobile_clutter", "moving", "path", "reach_around", "shelf", "tube", "coil"}) {
+  for (const char* family : {"clutter", "maze", "mobile_clutter", "moving", "path", "reach_around",
+                             "shelf", "tube", "coil"}) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       CAPTURE(family, seed);
       const TemporaryFolder folder;
