@@ -157,6 +157,7 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
   const int size =
       controller->memory_size() + own_memory_size(*configuration.robot, *controller) + 1 +
       FollowingWatch(configuration.settings).layout().size() +
+      SettlingWatch(configuration.settings).layout().size() +
       fault_memory_size(configuration.context) +
       (kind.is_built_in ? 0 : ArrivalWatch(configuration.settings, 1.0).layout().size());
   if (key) controller_pool().give(*std::move(key), std::move(controller));
@@ -173,6 +174,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   const Configuration configuration(m, instance, kind);
   require_only_controller(configuration.context);
   watch_.emplace(configuration.settings);
+  settling_.emplace(configuration.settings);
   first_body_ = configuration.context.require(mjOBJ_BODY, names::kBase);
   end_body_ = first_body_ + 1;
   while (end_body_ < m->nbody && m->body_parentid[end_body_] >= first_body_) ++end_body_;
@@ -183,6 +185,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   fault_ = layout_.flag();
   binding_memory_ = layout_.part(binding_->layout());
   watch_memory_ = layout_.part(watch_->layout());
+  settling_memory_ = layout_.part(settling_->layout());
   if (const MemoryLayout* const faults = binding_->fault_layout())
     fault_memory_ = layout_.part(*faults);
   if (!kind.is_built_in) {
@@ -288,10 +291,15 @@ void Instance::compute(const mjModel* m, mjData* d) {
     write_controls(m, d);
     binding_->limit_friction(d, binding_memory_(state));
     const bool follows = watch_following(m, d);
+    const bool swings =
+        settling_->step(report_.arrived, binding_->tip_and_target(), m->opt.timestep,
+                        settling_memory_(state), settling_memory_(next));
     if (lost_servo_ >= 0)
       report_.status = ControllerStatus::ServoLost;
     else if (!follows && !is_more_specific(report_.status))
       report_.status = ControllerStatus::NotFollowing;
+    else if (swings && is_well(report_.status))
+      report_.status = ControllerStatus::Swinging;
   } else {  // it has diverged, which the engine's own checks report too
     std::fill(own_values_.begin(), own_values_.end(), kUnknown);
     following_error_ = kUnknown;

@@ -9,6 +9,7 @@
 
 #include "controllers/watch/arrival_watch.hpp"
 #include "controllers/watch/following_watch.hpp"
+#include "controllers/watch/settling_watch.hpp"
 #include "plugin/controller_pool.hpp"
 #include "plugin/robot_binding.hpp"
 
@@ -76,8 +77,10 @@ class Instance {
   int state_address_;
   MemoryLayout layout_;
   std::optional<FollowingWatch> watch_;
+  std::optional<SettlingWatch> settling_;
   std::optional<ArrivalWatch> arrival_;  // of a controller from outside the library
-  Block controller_memory_, binding_memory_, watch_memory_, fault_memory_, arrival_memory_;
+  Block controller_memory_, binding_memory_, watch_memory_, settling_memory_, fault_memory_,
+      arrival_memory_;
   Slot<bool> fault_;
   std::vector<int> controls_;          // addresses in ctrl
   int first_body_ = 0, end_body_ = 0;  // of the robot

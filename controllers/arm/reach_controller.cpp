@@ -27,6 +27,7 @@ constexpr double kSearchAngle = 0.02;   // [rad]: likewise, of a target with a r
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kRollSearchIterations = 4000;
 constexpr double kRollGainRatio = 0.3;  // of the tip's integral, which has to follow
+constexpr double kLeadGainRatio = 0.4;  // likewise
 constexpr double kMaxRollMiss = 1e-3;   // [m], of a tip that is at its target
 constexpr double kMaxRollOffset = 0.3, kMaxRollError = 0.03;  // [rad]
 constexpr int kSearchRestarts = 20;
@@ -193,6 +194,8 @@ ReachController::ReachController(const ArmContext& context)
       tracker_(make_tracker(context.robot, context.settings)),
       searcher_(make_searcher(context.robot, context.settings)),
       avoiding_(make_reactive_planner(context, rate_limit_)),
+      lead_gain_(kLeadGainRatio * context.settings.number("integral_gain")),
+      lead_(context.timestep),
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
@@ -225,6 +228,7 @@ ReachController::ReachController(const ArmContext& context)
     spin_solution_ = memory_.number();
     spin_ = memory_.number();
   }
+  lead_memory_ = memory_.part(lead_.layout());
   integral_memory_ = memory_.part(integral_.layout());
   hold_ = memory_.number();
 }
@@ -344,7 +348,12 @@ void ReachController::load_base(std::span<const double> memory, std::span<double
 void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                              std::span<double> next_memory, ArmCommand& command,
                              ControllerReport& report) noexcept {
-  std::optional<Motion> motion = move(measurement.X_BG, measurement, memory, next_memory, command);
+  const Eigen::Vector3d target = measurement.X_BG.translation();
+  Eigen::Vector3d lead = Eigen::Vector3d::Zero();
+  if (measurement.has_target && target.allFinite())
+    lead = lead_.step(target, lead_memory_(memory), lead_memory_(next_memory));
+  std::optional<Motion> motion =
+      move(measurement.X_BG, lead, measurement, memory, next_memory, command);
   if (!motion) {
     report.status = ControllerStatus::InvalidTarget;
     return;
@@ -356,13 +365,19 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     hold_(next_memory) = std::max(0.0, hold_(memory) - measurement.timestep);
   const bool blocked = hold_(next_memory) > 0.0;
   motion->frozen = motion->moving || blocked;
-  correct(*motion, measurement, memory, next_memory, command);
+  const Eigen::Vector3d lag = correct(*motion, measurement, memory, next_memory, command);
+  if (motion->reached && !motion->frozen) {
+    const double largest =
+        kLeadGainRatio * TipIntegral::kStabilityFraction * measurement.fundamental_mode_damping;
+    lead_.adapt(lag, std::min(lead_gain_, largest), lead_memory_(next_memory));
+  }
   describe(*motion, measurement.X_BG, measurement, report);
   if (motion->reached && !motion->moving && blocked && off.norm() > kBlockedDistance)
     report.status = ControllerStatus::Blocked;
 }
 
 std::optional<ReachController::Motion> ReachController::move(const Eigen::Isometry3d& X_BG,
+                                                             const Eigen::Vector3d& lead,
                                                              const ArmMeasurement& measurement,
                                                              std::span<const double> memory,
                                                              std::span<double> next_memory,
@@ -379,6 +394,7 @@ std::optional<ReachController::Motion> ReachController::move(const Eigen::Isomet
     command.plan = q_last;
     return std::nullopt;
   }
+  target.X_BG.translation() += lead;
   if (task_ == TipTask::Pose)
     target.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
   const Plan plan = advance(target, measurement, memory, next_memory);
@@ -409,22 +425,25 @@ std::optional<ReachController::Motion> ReachController::move(const Eigen::Isomet
                 .iterations = plan.iterations,
                 .scale = plan.scale,
                 .error = {}};
-  motion.error << X_BP.translation() - measurement.X_BE.translation(),
+  motion.error << X_BP.translation() - lead - measurement.X_BE.translation(),
       rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
   return motion;
 }
 
-void ReachController::correct(const Motion& motion, const ArmMeasurement& measurement,
-                              std::span<const double> memory, std::span<double> next_memory,
-                              ArmCommand& command) noexcept {
-  integral_.update(measurement, motion.error, motion.frozen, integral_memory_(memory),
-                   integral_memory_(next_memory), command.q);
+Eigen::Vector3d ReachController::correct(const Motion& motion, const ArmMeasurement& measurement,
+                                         std::span<const double> memory,
+                                         std::span<double> next_memory,
+                                         ArmCommand& command) noexcept {
+  const Eigen::Vector3d off =
+      integral_.update(measurement, motion.error, motion.frozen, integral_memory_(memory),
+                       integral_memory_(next_memory), command.q);
   // Among obstacles the whole body has to be where it is planned: twist moves it by more than the
   // margin.
   if (body_ && !measurement.twist_swing.isZero(0.0))
     body_->compensate(measurement, command.q);
   else
     integral_.compensate_gravity_deflection(measurement, command.q);
+  return off;
 }
 
 void ReachController::describe(const Motion& motion, const Eigen::Isometry3d& X_BG,

@@ -7,6 +7,7 @@
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/reactive_planner.hpp"
 #include "controllers/arm/tip_contacts.hpp"
+#include "controllers/arm/target_lead.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "tendril/ik/any_solver.hpp"
@@ -22,6 +23,8 @@ namespace tendril {
 /// pose that does not reach the target, other poses are tried, once for every millimeter that the
 /// target moves; the arm switches only to a pose that reaches the target. A base that feeds is part
 /// of the pose, and so is the spin of one whose task has a roll.
+///
+/// The position of a target that moves is led by what the tip would lag behind it (TargetLead).
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 ///
@@ -54,15 +57,18 @@ class ReachController final : public ArmController {
   };
   /// 1. Moves the planned pose by one step towards the target and commands it. None: the target is
   /// not finite, and the last pose is commanded.
+  /// @param lead  of the plan before the target, which the error does not contain [m]
   [[nodiscard]] std::optional<Motion> move(const Eigen::Isometry3d& X_BG,
+                                           const Eigen::Vector3d& lead,
                                            const ArmMeasurement& measurement,
                                            std::span<const double> memory,
                                            std::span<double> next_memory,
                                            ArmCommand& command) noexcept;
-  /// 2. Corrects the command against the motion's error, which may have been changed.
-  void correct(const Motion& motion, const ArmMeasurement& measurement,
-               std::span<const double> memory, std::span<double> next_memory,
-               ArmCommand& command) noexcept;
+  /// 2. Corrects the command against the motion's error, which may have been changed. Returns the
+  /// error that is known now (TipIntegral::update) [m].
+  Eigen::Vector3d correct(const Motion& motion, const ArmMeasurement& measurement,
+                          std::span<const double> memory, std::span<double> next_memory,
+                          ArmCommand& command) noexcept;
   /// 3. Reports the motion, the tip errors with respect to this target.
   void describe(const Motion& motion, const Eigen::Isometry3d& X_BG,
                 const ArmMeasurement& measurement, ControllerReport& report) const noexcept;
@@ -103,6 +109,8 @@ class ReachController final : public ArmController {
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
+  double lead_gain_;  // [1/s]
+  TargetLead lead_;
   TipIntegral integral_;
   TipContacts walls_;
   std::optional<BodyDeflection> body_;  // with avoidance
@@ -120,7 +128,7 @@ class ReachController final : public ArmController {
   double roll_gain_ = 0.0;  // [1/s]
   Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
-  Block integral_memory_;
+  Block lead_memory_, integral_memory_;
   Slot<double> hold_;  // time left without correction at a wall [s]
 
   std::vector<SectionState> states_;  // scratch

@@ -55,10 +55,10 @@ void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
   step_.array() *= scale_.array();
 }
 
-void TipIntegral::update(const ArmMeasurement& measurement,
-                         const Eigen::Matrix<double, 6, 1>& error, bool frozen,
-                         std::span<const double> memory, std::span<double> next_memory,
-                         Eigen::VectorXd& q) noexcept {
+Eigen::Vector3d TipIntegral::update(const ArmMeasurement& measurement,
+                                    const Eigen::Matrix<double, 6, 1>& error, bool frozen,
+                                    std::span<const double> memory, std::span<double> next_memory,
+                                    Eigen::VectorXd& q) noexcept {
   // The error known now is that of the time `delay` ago: reference and measurement of the same
   // instant. Without the swing of the twist, which the integral would excite.
   Eigen::Matrix<double, 6, 1> e = error;
@@ -71,6 +71,7 @@ void TipIntegral::update(const ArmMeasurement& measurement,
     ring_(next_memory).col(oldest).swap(e);
     oldest_(next_memory) = (oldest + 1) % delay_steps_;
   }
+  const Eigen::Vector3d known = e.head<3>();
   e += swing;  // once more: the loop damps it
   e.tail<3>() *= kDirectionArm;
   const double distance = e.head<3>().norm();
@@ -100,6 +101,7 @@ void TipIntegral::update(const ArmMeasurement& measurement,
                             std::max(0.0, range.high - q[range.coordinate]));
   }
   q += next_correction;
+  return known;
 }
 
 void TipIntegral::compensate_gravity_deflection(const ArmMeasurement& measurement,

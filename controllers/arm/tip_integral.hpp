@@ -49,10 +49,12 @@ class TipIntegral {
 
   /// One step. `error` (3: position; 6: with direction, as a rotation vector) is reference minus
   /// measurement, both of this instant. Writes the new correction into `next_memory` and adds it to
-  /// q.
-  void update(const ArmMeasurement& measurement, const Eigen::Matrix<double, 6, 1>& error,
-              bool frozen, std::span<const double> memory, std::span<double> next_memory,
-              Eigen::VectorXd& q) noexcept;
+  /// q. Returns the position error that is known now, that of `delay` ago, without the swing of the
+  /// twist [m].
+  Eigen::Vector3d update(const ArmMeasurement& measurement,
+                         const Eigen::Matrix<double, 6, 1>& error, bool frozen,
+                         std::span<const double> memory, std::span<double> next_memory,
+                         Eigen::VectorXd& q) noexcept;
 
   /// Adds -J^+ d to q, d = ArmMeasurement::gravity_deflection: compensates the predicted deflection
   /// without integral action.

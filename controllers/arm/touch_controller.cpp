@@ -148,7 +148,8 @@ void TouchController::update(const ArmMeasurement& measurement, std::span<const 
   feel(measurement, memory, next);
   Eigen::Isometry3d X_BG = measurement.X_BG;
   if (X_BG.matrix().allFinite()) X_BG.translation() = lead(measurement, memory, next);
-  auto motion = reach_.move(X_BG, measurement, reach_memory_(memory), reach_memory_(next), command);
+  auto motion = reach_.move(X_BG, Eigen::Vector3d::Zero(), measurement, reach_memory_(memory),
+                            reach_memory_(next), command);
   if (!motion) {
     report.status = ControllerStatus::InvalidTarget;
     return;

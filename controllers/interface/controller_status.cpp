@@ -57,7 +57,14 @@ constexpr StatusInfo kStatuses[kStatusCount]{
      "Move the target to the surface or in front of it, by the radius of the arm. To press with a "
      "force, use `tendril.touch`."},
     {"no contact", "The tip is at the target of `tendril.touch` and touches nothing.",
-     "Move the target into the surface, by more than the error of the surface's position."}};
+     "Move the target into the surface, by more than the error of the surface's position."},
+    {"swinging",
+     "The tip has swung for 6 s about a target at rest: too little damping, or feedback that takes "
+     "it away.",
+     "Reduce `integral_gain`, which excites a slow arm and one whose tip is measured late, or set "
+     "`sensor_delay`. Raise `damping_time` of the sections, `bend_damping_time` or `bend_gain` of "
+     "the servos. For an arm that twists (`poisson_ratio`, `torsional_stiffness`), damp or stiffen "
+     "it in torsion. Reduce a load that the robot file does not have."}};
 
 }  // namespace
 

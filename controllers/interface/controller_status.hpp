@@ -22,9 +22,10 @@ enum class ControllerStatus : std::uint8_t {
   NoProgress = 10,
   Blocked = 11,
   NoContact = 12,
+  Swinging = 13,  ///< found by the plugin
 };
 
-inline constexpr int kStatusCount = 13;
+inline constexpr int kStatusCount = 14;
 
 /// Returns whether a controller reports that nothing is wrong.
 [[nodiscard]] constexpr bool is_well(ControllerStatus status) noexcept {

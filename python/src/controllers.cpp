@@ -547,7 +547,8 @@ void bind_controllers(nb::module_& module) {
       .value("SERVO_LOST", ControllerStatus::ServoLost)
       .value("NO_PROGRESS", ControllerStatus::NoProgress)
       .value("BLOCKED", ControllerStatus::Blocked)
-      .value("NO_CONTACT", ControllerStatus::NoContact);
+      .value("NO_CONTACT", ControllerStatus::NoContact)
+      .value("SWINGING", ControllerStatus::Swinging);
   bind_controller_views(module);
   module.def("register_controller", &register_controller_class, nb::arg("name"), nb::arg("kind"),
              nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("source"),

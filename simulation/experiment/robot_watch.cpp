@@ -27,7 +27,8 @@ constexpr const char* kPathError = "path_error";
 /// Statuses that are reported when they begin.
 constexpr bool is_told(ControllerStatus status) {
   return status == ControllerStatus::Fault || status == ControllerStatus::NotFollowing ||
-         status == ControllerStatus::ServoLost || status == ControllerStatus::NoProgress;
+         status == ControllerStatus::ServoLost || status == ControllerStatus::NoProgress ||
+         status == ControllerStatus::Swinging;
 }
 
 template <class T>
@@ -126,6 +127,10 @@ std::vector<std::string> RobotWatch::not_following(const mjData& data) const {
     if (status.by_status[static_cast<std::size_t>(status.end)].steps != 1) continue;
     if (status.end == ControllerStatus::NoProgress)
       all.push_back(status.robot + ": no progress: comes no nearer to its goal, or has lost it");
+    if (status.end == ControllerStatus::Swinging)
+      all.push_back(status.robot +
+                    ": the tip keeps swinging about a target at rest: too little damping, or an "
+                    "integral_gain that takes it away");
     if (status.end != ControllerStatus::NotFollowing) continue;
     std::string line = status.robot + ": does not do what is commanded";
     if (const int error = error_addresses_[i]; error >= 0) {

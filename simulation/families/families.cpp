@@ -19,8 +19,8 @@ namespace generate {
 
 /// A generator: a file of its name. It depends on the draws and the difficulty only.
 using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
-Generate clutter, coil, maze, mobile_clutter, path, pole, reach_around, shelf, touch, tube, two_arms,
-    vessel;
+Generate clutter, coil, maze, mobile_clutter, moving, path, pole, reach_around, shelf, touch, tube,
+    two_arms, vessel;
 
 }  // namespace generate
 namespace {
@@ -36,6 +36,7 @@ constexpr Generator kGenerators[] = {
     {{"maze", "a free snake goes to a goal among posts and walls"}, generate::maze},
     {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"},
      generate::mobile_clutter},
+    {{"moving", "the tip of an arm follows a moving target among spheres"}, generate::moving},
     {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
     {{"pole", "a snake climbs a pole"}, generate::pole},
     {{"reach_around", "an elastic rod reaches a target around boxes, in contact with them"},

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation::generate {
@@ -61,6 +63,52 @@ std::string repeated(const std::string& part, int count) {
   std::string all;
   for (int i = 0; i < count; ++i) all += part;
   return all;
+}
+
+Spheres draw_spheres(RandomStream& draws, const std::string& family, int count, double clearance,
+                     const std::vector<Vector3d>& points) {
+  Spheres spheres;
+  for (int sphere = 1, tries = 0; sphere <= count; ++tries) {
+    if (tries > kMaxDraws) throw_no_scene_found(family);
+    const double radius = draws.uniform(0.015, 0.035);
+    const Vector3d center(draws.uniform(0.03, 0.42), draws.uniform(-0.25, 0.25),
+                          draws.uniform(-0.25, 0.25));
+    const bool free = std::all_of(points.begin(), points.end(), [&](const Vector3d& p) {
+      return (p - center).norm() >= radius + clearance;
+    });
+    if (!free || center.norm() < radius + 0.05) continue;
+    spheres.text += fmt::format(
+        "    <geom name=\"ball_{}\" pos=\"{}\" size=\"{:.6f}\" rgba=\"0.35 0.45 0.55 1\"/>\n",
+        sphere, text(center), radius);
+    spheres.centers.push_back(center);
+    ++sphere;
+  }
+  return spheres;
+}
+
+std::string arm_among(const Spheres& spheres, const Vector3d& target) {
+  return fmt::format(
+      "    <frame {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n    "
+      "</frame>\n{}"
+      "    <body name=\"target\" mocap=\"true\" pos=\"{}\">\n"
+      "      <geom size=\"0.009\" rgba=\"0.95 0.35 0.15 0.4\" contype=\"0\" conaffinity=\"0\"/>\n"
+      "    </body>\n",
+      kHorizontalMount, spheres.text, text(target));
+}
+
+std::vector<Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionState> states,
+                               double part) {
+  constexpr int kPerSection = 12;
+  for (SectionState& state : states) state.theta *= part;
+  std::vector<Vector3d> points;
+  for (int i = 0; i < robot.section_count(); ++i) {
+    for (int k = 1; k <= kPerSection; ++k) {
+      const Eigen::Isometry3d pose =
+          backbone_pose(robot, states, {}, i, static_cast<double>(k) / kPerSection);
+      points.push_back(horizontal_mount(pose.translation()));
+    }
+  }
+  return points;
 }
 
 void throw_no_scene_found(const std::string& family) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulation/families/families.hpp"
+#include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/random_draws.hpp"
 
 /// Helpers that the generators of the families share.
@@ -51,6 +52,19 @@ std::string experiment(double duration, const std::string& more);
 std::string section_text(int links, const char* more);
 std::string snake_text(const std::string& more);
 std::string repeated(const std::string& part, int count);
+/// Spheres around an arm that lies along the world's x axis, as geoms `ball_1`, ... of a world.
+struct Spheres {
+  std::string text;
+  std::vector<Eigen::Vector3d> centers;  ///< [m]
+};
+/// Draws so many that keep `clearance` from all points [m]. Throws ModelError: none were found.
+Spheres draw_spheres(RandomStream& draws, const std::string& family, int count, double clearance,
+                     const std::vector<Eigen::Vector3d>& points);
+/// The world of such an arm, spheres and a target.
+std::string arm_among(const Spheres& spheres, const Eigen::Vector3d& target);
+/// Points of the backbone of such an arm whose bends have grown from 0 to this part of those given.
+std::vector<Eigen::Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionState> states,
+                                      double part);
 /// Throws ModelError: no scene was found.
 [[noreturn]] void throw_no_scene_found(const std::string& family);
 

@@ -234,8 +234,8 @@ class Runs(SweepTest):
             "e.toml",
             "--out",
             self.out,
-            text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, path, pole, "
-            "reach_around, shelf, touch, tube, two_arms, vessel",
+            text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, moving, path, "
+            "pole, reach_around, shelf, touch, tube, two_arms, vessel",
         )
 
     def test_later_settings_win(self):
