@@ -27,7 +27,7 @@ constexpr double kSearchAngle = 0.02;   // [rad]: likewise, of a target with a r
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kRollSearchIterations = 4000;
 constexpr double kRollGainRatio = 0.3;  // of the tip's integral, which has to follow
-constexpr double kLeadGainRatio = 0.4;  // likewise
+constexpr double kLeadGainRatio = 0.1;  // likewise
 constexpr double kMaxRollMiss = 1e-3;   // [m], of a tip that is at its target
 constexpr double kMaxRollOffset = 0.3, kMaxRollError = 0.03;  // [rad]
 constexpr int kSearchRestarts = 20;
@@ -376,12 +376,9 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     report.status = ControllerStatus::Blocked;
 }
 
-std::optional<ReachController::Motion> ReachController::move(const Eigen::Isometry3d& X_BG,
-                                                             const Eigen::Vector3d& lead,
-                                                             const ArmMeasurement& measurement,
-                                                             std::span<const double> memory,
-                                                             std::span<double> next_memory,
-                                                             ArmCommand& command) noexcept {
+std::optional<ReachController::Motion> ReachController::move(
+    const Eigen::Isometry3d& X_BG, const Eigen::Vector3d& lead, const ArmMeasurement& measurement,
+    std::span<const double> memory, std::span<double> next_memory, ArmCommand& command) noexcept {
   const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
   BaseState base = measurement.base;  // as planned
   load_base(memory, next_memory, base);

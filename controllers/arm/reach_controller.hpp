@@ -6,8 +6,8 @@
 
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/reactive_planner.hpp"
-#include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/target_lead.hpp"
+#include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "tendril/ik/any_solver.hpp"
@@ -58,12 +58,9 @@ class ReachController final : public ArmController {
   /// 1. Moves the planned pose by one step towards the target and commands it. None: the target is
   /// not finite, and the last pose is commanded.
   /// @param lead  of the plan before the target, which the error does not contain [m]
-  [[nodiscard]] std::optional<Motion> move(const Eigen::Isometry3d& X_BG,
-                                           const Eigen::Vector3d& lead,
-                                           const ArmMeasurement& measurement,
-                                           std::span<const double> memory,
-                                           std::span<double> next_memory,
-                                           ArmCommand& command) noexcept;
+  [[nodiscard]] std::optional<Motion> move(
+      const Eigen::Isometry3d& X_BG, const Eigen::Vector3d& lead, const ArmMeasurement& measurement,
+      std::span<const double> memory, std::span<double> next_memory, ArmCommand& command) noexcept;
   /// 2. Corrects the command against the motion's error, which may have been changed. Returns the
   /// error that is known now (TipIntegral::update) [m].
   Eigen::Vector3d correct(const Motion& motion, const ArmMeasurement& measurement,
