@@ -53,7 +53,7 @@ Vector3d TargetLead::step(const Vector3d& p_BG, std::span<const double> memory,
 
 void TargetLead::adapt(const Vector3d& error, double gain,
                        std::span<double> next_memory) const noexcept {
-  if (quiet_(next_memory) < kQuietTime) return;
+  if (quiet_(next_memory) < kQuietTime || error.norm() > kMaxOffset) return;
   const auto motion = motion_(next_memory);
   const auto change = [&](const auto& direction, double smallest) {
     return gain * timestep_ * error.dot(direction) /

@@ -36,7 +36,7 @@ class TargetLead {
   /// One step: returns the aim minus the target [m]. `p_BG`: the target.
   [[nodiscard]] Eigen::Vector3d step(const Eigen::Vector3d& p_BG, std::span<const double> memory,
                                      std::span<double> next_memory) const noexcept;
-  /// Adapts tau and kappa to the error e [m] of this step.
+  /// Adapts tau and kappa to the error e [m] of this step. One that exceeds any lead is no lag.
   /// @param gain  K [1/s], >= 0
   void adapt(const Eigen::Vector3d& error, double gain,
              std::span<double> next_memory) const noexcept;

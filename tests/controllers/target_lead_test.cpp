@@ -121,6 +121,19 @@ TEST_CASE("target lead: the aim stays near the target whatever is measured", "[c
   }
 }
 
+TEST_CASE("target lead: an error that exceeds any lead is no lag, of which nothing is learnt",
+          "[controllers]") {
+  const auto [size, learns] = GENERATE(values<std::pair<double, bool>>(
+      {{0.9 * TargetLead::kMaxOffset, true}, {1.1 * TargetLead::kMaxOffset, false}}));
+  LeadRun run;
+  Vector3d offset;
+  for (int i = 0; i < 1000; ++i) {
+    offset = run.step(Vector3d(0.1 * kTimestep * i, 0, 0));
+    run.lead.adapt(Vector3d(size, 0, 0), kGain, run.next);
+  }
+  CHECK((offset.x() > 2.0 * 0.1 * kTimestep) == learns);
+}
+
 TEST_CASE("target lead: allocates nothing in a step", "[controllers]") {
   LeadRun run;
   AllocationCounter counter;

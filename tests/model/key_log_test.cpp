@@ -30,7 +30,7 @@ TEST_CASE("key log: has the default and the range that a reader passes", "[model
     CHECK(key.default_text == "0.003");
     CHECK(key.allowed == "> 0");
   }
-  CHECK(log.table("").keys.size() == 9);
+  CHECK(log.table("").keys.size() == 11);
 }
 
 TEST_CASE("key log: the first default of a key counts, and a row's own before it", "[model]") {

@@ -76,7 +76,8 @@ TEST_CASE("plugin: a path that the arm cannot follow is refused with the reason"
       {"one point", "[[0, 0, 0]]",
        "waypoints: 3 numbers: must be at least two points of three coordinates"},
       {"none", "[]",
-       "waypoints: missing: must be given, or arcs, or poses, or a target whose trail is followed"},
+       "waypoints: missing: must be given, or arcs, or a centerline, or poses, or a target whose "
+       "trail is followed"},
       {"too short", "[[0, 0, 0], [0, 0, 0.1]]",
        "waypoints: path length = 100 mm: must exceed the arm's length of 120 mm"},
       {"sharp corner", "[[0, 0, 0], [0, 0, 0.16], [-0.1, 0, 0.16]]", "choose a larger radius"},
