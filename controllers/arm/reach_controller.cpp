@@ -350,7 +350,7 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
                              ControllerReport& report) noexcept {
   const Eigen::Vector3d target = measurement.X_BG.translation();
   Eigen::Vector3d lead = Eigen::Vector3d::Zero();
-  if (measurement.has_target && target.allFinite())
+  if (lead_gain_ > 0.0 && measurement.has_target && target.allFinite())
     lead = lead_.step(target, lead_memory_(memory), lead_memory_(next_memory));
   std::optional<Motion> motion =
       move(measurement.X_BG, lead, measurement, memory, next_memory, command);

@@ -521,7 +521,7 @@ print(data.sensor("R_status").data[0])
         ("command.q[:] = np.nan", "the controller's command is not finite"),
         ("command.q = command.q", "has no setter: an array is written by its numbers, such as command.q[:] = ..."),
         ("return command.q", "update returned a value: must return nothing, and write the command: command.q[:] = ..."),
-        ("next_memory[:] = 1; report.status = 12", "my_ctrl.py:12: ValueError: status = 12: must be in [0, 11]"),
+        ("next_memory[:] = 1; report.status = 14", "my_ctrl.py:12: ValueError: status = 14: must be in [0, 13]"),
     ],
 )
 def test_a_failing_controller_is_told_once_and_its_servos_hold(failure: str, told: str, tmp_path: Path) -> None:
