@@ -177,10 +177,7 @@ std::string motion_text(const Course& course, const std::vector<Vector3d>& point
     times += fmt::format("{}{:.4f}", i > 0 ? ", " : "", course.times[i]);
     places += (i > 0 ? ", " : "") + list(points[i]);
   }
-  return fmt::format(
-      "[[motion]]\nbody = \"target\"\nkind = \"waypoints\"\ninterpolation = \"{}\"\n"
-      "times = [{}]\npoints = [{}]\n\n",
-      jumps ? "step" : "linear", times, places);
+  return waypoints_text("target", jumps ? "step" : "linear", times, places);
 }
 
 }  // namespace

@@ -97,18 +97,31 @@ std::string arm_among(const Spheres& spheres, const Vector3d& target) {
 }
 
 std::vector<Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionState> states,
-                               double part) {
-  constexpr int kPerSection = 12;
+                               double part, const Eigen::Isometry3d& X_WB) {
   for (SectionState& state : states) state.theta *= part;
   std::vector<Vector3d> points;
   for (int i = 0; i < robot.section_count(); ++i) {
-    for (int k = 1; k <= kPerSection; ++k) {
+    for (int k = 1; k <= kPointsPerSection; ++k) {
       const Eigen::Isometry3d pose =
-          backbone_pose(robot, states, {}, i, static_cast<double>(k) / kPerSection);
-      points.push_back(horizontal_mount(pose.translation()));
+          backbone_pose(robot, states, {}, i, static_cast<double>(k) / kPointsPerSection);
+      points.emplace_back(X_WB * pose.translation());
     }
   }
   return points;
+}
+
+Eigen::Isometry3d horizontal_pose() {
+  Eigen::Isometry3d X_WB = Eigen::Isometry3d::Identity();
+  for (int i = 0; i < 3; ++i) X_WB.linear().col(i) = horizontal_mount(Vector3d::Unit(i));
+  return X_WB;
+}
+
+std::string waypoints_text(const std::string& body, const char* interpolation,
+                           const std::string& times, const std::string& points) {
+  return fmt::format(
+      "[[motion]]\nbody = \"{}\"\nkind = \"waypoints\"\ninterpolation = \"{}\"\n"
+      "times = [{}]\npoints = [{}]\n\n",
+      body, interpolation, times, points);
 }
 
 void throw_no_scene_found(const std::string& family) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <Eigen/Core>
+#include <Eigen/Geometry>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,6 +37,7 @@ std::string list(const Eigen::Vector3d& p);
 
 /// The pose of arms that lie along the world's x axis: z of the base along x, x of the base down.
 inline constexpr const char* kHorizontalMount = "euler=\"0 90 0\"";
+Eigen::Isometry3d horizontal_pose();
 /// A point of the base's frame in the world.
 inline Eigen::Vector3d horizontal_mount(const Eigen::Vector3d& p) { return {p.z(), p.y(), -p.x()}; }
 
@@ -62,9 +63,15 @@ Spheres draw_spheres(RandomStream& draws, const std::string& family, int count, 
                      const std::vector<Eigen::Vector3d>& points);
 /// The world of such an arm, spheres and a target.
 std::string arm_among(const Spheres& spheres, const Eigen::Vector3d& target);
-/// Points of the backbone of such an arm whose bends have grown from 0 to this part of those given.
+/// Points of the backbone of an arm whose bends have grown from 0 to this part of those given, from
+/// its base on, kPointsPerSection each; world frame.
+inline constexpr int kPointsPerSection = 12;
 std::vector<Eigen::Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionState> states,
-                                      double part);
+                                      double part,
+                                      const Eigen::Isometry3d& X_WB = horizontal_pose());
+/// A `[[motion]]` of a body through points, both lists as in TOML.
+std::string waypoints_text(const std::string& body, const char* interpolation,
+                           const std::string& times, const std::string& points);
 /// Throws ModelError: no scene was found.
 [[noreturn]] void throw_no_scene_found(const std::string& family);
 

@@ -171,10 +171,7 @@ std::string motion_text(const Task& task) {
     const double step = task.length / (kPoints - 1);
     add_at(kSlideTime + k * step / kSpeed, there * step);
   }
-  return fmt::format(
-      "[[motion]]\nbody = \"target\"\nkind = \"waypoints\"\ninterpolation = \"linear\"\n"
-      "times = [{}]\npoints = [{}]\n\n",
-      times, points);
+  return waypoints_text("target", "linear", times, points);
 }
 
 }  // namespace

@@ -34,19 +34,8 @@ std::vector<SectionState> draw_pose(RandomStream& draws, const ContinuumRobot& r
   return states;
 }
 
-constexpr int kPerSection = 12;
-
-/// Points of the backbone when the bend angles have grown from 0 to a part of those at the goal.
-std::vector<Vector3d> backbone(const ContinuumRobot& robot, const Arm& arm, double part) {
-  std::vector<SectionState> states = arm.goal;
-  for (SectionState& state : states) state.theta *= part;
-  std::vector<Vector3d> points;
-  for (int i = 0; i < robot.section_count(); ++i)
-    for (int k = 1; k <= kPerSection; ++k)
-      points.push_back(
-          arm.base +
-          backbone_pose(robot, states, {}, i, static_cast<double>(k) / kPerSection).translation());
-  return points;
+std::vector<Vector3d> body_of(const ContinuumRobot& robot, const Arm& arm, double part) {
+  return backbone(robot, arm.goal, part, Eigen::Isometry3d(Eigen::Translation3d(arm.base)));
 }
 
 double distance(const std::vector<Vector3d>& a, const std::vector<Vector3d>& b) {
@@ -58,7 +47,7 @@ double distance(const std::vector<Vector3d>& a, const std::vector<Vector3d>& b) 
 
 /// Tells whether the body past the first section comes near the table.
 bool is_low(const std::vector<Vector3d>& points) {
-  return std::any_of(points.begin() + kPerSection, points.end(),
+  return std::any_of(points.begin() + kPointsPerSection, points.end(),
                      [](const Vector3d& p) { return p.z() < kBodyRadius + 0.01; });
 }
 
@@ -66,8 +55,8 @@ bool is_low(const std::vector<Vector3d>& points) {
 /// the table.
 bool is_free(const ContinuumRobot& robot, const Pair& pair, double room) {
   for (int k = 0; k <= 20; ++k) {
-    const std::vector<Vector3d> a = backbone(robot, pair[0], k / 20.0),
-                                b = backbone(robot, pair[1], k / 20.0);
+    const std::vector<Vector3d> a = body_of(robot, pair[0], k / 20.0),
+                                b = body_of(robot, pair[1], k / 20.0);
     if (is_low(a) || is_low(b) || distance(a, b) < 2.0 * kBodyRadius + room) return false;
   }
   return true;
@@ -78,7 +67,7 @@ Pair draw_pair(RandomStream& draws, const ContinuumRobot& robot, double apart, d
   for (int tries = 0; tries <= kMaxDraws; ++tries) {
     const Pair pair{Arm{{-apart / 2.0, 0.0, 0.0}, draw_pose(draws, robot)},
                     Arm{{apart / 2.0, 0.0, 0.0}, draw_pose(draws, robot)}};
-    if (distance(backbone(robot, pair[0], 1.0), backbone(robot, pair[1], 1.0)) < apart / 2.0 &&
+    if (distance(body_of(robot, pair[0], 1.0), body_of(robot, pair[1], 1.0)) < apart / 2.0 &&
         is_free(robot, pair, room))
       return pair;
   }
@@ -120,10 +109,8 @@ std::vector<GeneratedFile> two_arms(RandomStream& draws, double difficulty) {
   }
   std::string moves, checks;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    moves += fmt::format(
-        "[[motion]]\nbody = \"{}_target\"\nkind = \"waypoints\"\n"
-        "interpolation = \"step\"\ntimes = [0, 3, 6, 9]\npoints = [{}]\n",
-        kPrefixes[i], points[i]);
+    moves +=
+        waypoints_text(fmt::format("{}_target", kPrefixes[i]), "step", "0, 3, 6, 9", points[i]);
     for (int move = 0; move < kMoves; ++move)
       checks += check(fmt::format("{} at target {}", kPrefixes[i], move + 1),
                       fmt::format("sensor:{}_tip_error:end", kPrefixes[i]),
