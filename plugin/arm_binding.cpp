@@ -295,7 +295,7 @@ ArmTendon ArmBinding::bind_tendon(const InstanceContext& context, const Tendon& 
     const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
     bound.stiffness = -bias[1];
     bound.offset = bias[0] + bound.stiffness * m->tendon_length0[id];
-    bound.damping = -bias[2];
+    bound.damping = numerical_damping_time(m) * bound.stiffness - bias[2];
   }
   return bound;
 }

@@ -80,9 +80,12 @@ void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_
       R_WB.transpose() * Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
 }
 
+double numerical_damping_time(const mjModel* m) noexcept {
+  return m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
+}
+
 double joint_damping(const mjModel* m, const JointAddress& joint) noexcept {
-  const double numerical = m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
-  return m->dof_damping[joint.dof] + numerical * m->jnt_stiffness[joint.joint];
+  return m->dof_damping[joint.dof] + numerical_damping_time(m) * m->jnt_stiffness[joint.joint];
 }
 
 double weighing_mass(const mjModel* m, int body) noexcept {
@@ -98,7 +101,7 @@ Servo servo_of(const mjModel* m, int actuator, double passive_damping) {
   const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
   Servo servo{.gain = m->actuator_gainprm[actuator * mjNGAIN],
               .stiffness = -bias[1],
-              .damping = -bias[2],
+              .damping = numerical_damping_time(m) * -bias[1] - bias[2],
               .passive_damping = passive_damping,
               .offset = bias[0]};
   if (m->actuator_forcelimited[actuator]) {

@@ -189,6 +189,9 @@ void require_no_more_joints(const InstanceContext& context, const std::vector<Jo
   for (const JointAddress& joint : joints) ids.push_back(joint.joint);
   require_no_more_joints(context, std::move(ids));
 }
+/// What the integrator adds to damping / stiffness of springs and servos [s]: `discrete` evaluates
+/// them at the end of the step.
+[[nodiscard]] double numerical_damping_time(const mjModel* m) noexcept;
 /// Damping of a joint, with what the integrator `discrete` adds to that of its spring
 /// [N m s/rad], [N s/m].
 [[nodiscard]] double joint_damping(const mjModel* m, const JointAddress& joint) noexcept;

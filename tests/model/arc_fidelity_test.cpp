@@ -300,6 +300,38 @@ TEST_CASE("dynamics: a released rod loses what damping_time says, with either in
   CHECK(lost == Approx(kPi * omega * kDampingTime).epsilon(0.03));
 }
 
+TEST_CASE("dynamics: a bend lags behind a ramp by what its servo says, with either integrator",
+          "[mjcf]") {
+  // M q'' + (kp T + K T_K) q' + (kp + K) q = (kp + K) c: on the ramp c = w t the bend is behind by
+  // the times weighed by the stiffnesses. Without what `discrete` adds taken off, a timestep more.
+  const std::string compliance = GENERATE("section", "link");
+  const std::string integrator = GENERATE("discrete", "implicitfast");
+  const std::string timestep = GENERATE("0.001", "0.004");
+  CAPTURE(compliance, integrator, timestep);
+  constexpr double kGain = 20.0, kServoTime = 0.03, kStiffness = 0.5 / 0.1, kBodyTime = 0.02;
+  const std::string text = "planar = true\ncompliance = \"" + compliance + "\"\nintegrator = \"" +
+                           integrator + "\"\ntimestep = " + timestep +
+                           "\n[[section]]\nconstant_length = 0.1\nbend_limit = 3\nlinks = 8\n"
+                           "bending_stiffness = 0.5\nbend_gain = 20\nbend_damping_time = 0.03\n"
+                           "damping_time = 0.02\n";
+  Simulation simulation(continuum_mjcf(parse_as<ContinuumDescription>(text, "arm.toml")));
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  const mjModel& model = *simulation.model;
+  mjData& data = *simulation.data;
+  constexpr double kRate = 1.0;  // [rad/s]
+  double lag = 0.0;
+  while (data.time < 0.5) {
+    const double bend = kRate * data.time;
+    for (int i = 0; i < model.nu; ++i) data.ctrl[i] = bend / model.nu;
+    lag = data.time;
+    for (int i = 0; i < model.nq; ++i) lag -= data.qpos[i] / kRate;
+    mj_step(&model, &data);
+  }
+  const double expected =
+      (kGain * kServoTime + kStiffness * kBodyTime) / (kGain + kStiffness);
+  CHECK(lag == Approx(expected).epsilon(0.01));
+}
+
 TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
   // Under a force F at the tip a cone gives way by F L^3 / (3 E (pi/4) r0^3 r1): the integral of
   // (L - s)^2 / EI(s).

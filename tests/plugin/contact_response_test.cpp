@@ -271,10 +271,9 @@ TEST_CASE("plugin: the damping of the slowest swing is that of the engine's equa
     K.col(i) = (forces(start - e, rest) - forces(start + e, rest)) / (2.0 * kStep);
     C.col(i) = (forces(start, -e) - forces(start, e)) / (2.0 * kStep);
   }
-  // `discrete` damps a spring by its stiffness times the timestep.
+  // `discrete` damps a spring or servo by its stiffness times the timestep.
   REQUIRE(model->opt.integrator == mjINT_DISCRETE);
-  for (int i = 0; i < n; ++i)
-    C(i, i) += model->opt.timestep * model->jnt_stiffness[model->dof_jntid[i]];
+  C += model->opt.timestep * K;
   const int feed =
       static_cast<int>(model->jnt_dofadr[mj_name2id(model.get(), mjOBJ_JOINT, "A_feed")]);
   K.row(feed).setZero();

@@ -41,10 +41,9 @@ struct ContinuumDescription {
   bool planar = false;                           ///< bends in the x-z plane of the base only
   Integrator integrator = Integrator::Discrete;  ///< option of the model alone, as is the timestep
   double timestep = 0.002;                       ///< [s], > 0
-  /// Time that the integrator adds to the damping_time of a spring [s]: the timestep of `discrete`,
-  /// else
-  /// 0. The joints' own damping is less by as much, where there is enough. Of the file's own
-  /// options; whoever knows the scene's sets it.
+  /// Time that the integrator adds to the damping_time of a spring or servo [s]: the timestep of
+  /// `discrete`, else 0. Joints, servos and tendons have as much less damping, where there is
+  /// enough. Of the file's own options; whoever knows the scene's sets it.
   double numerical_damping_time = 0.002;
   BaseParameters base;
   BasePhysics base_physics;

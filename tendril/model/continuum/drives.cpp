@@ -136,9 +136,21 @@ Replacement replacement_of_drives(const ContinuumDescription& robot, int section
              : Replacement::None;
 }
 
+/// Damping of a servo as it is written: without the timestep kp that `discrete` adds, because it
+/// evaluates the servo at the end of the step [N m s/rad] or [N s/m].
+struct ServoDamping {
+  double outside;  ///< in the tendon or joint
+  double inside;   ///< in the servo, as far as its force limit allows
+};
+ServoDamping damping_of(const ServoDrive& servo, double numerical_damping_time) {
+  const double time = std::max(servo.damping_time - numerical_damping_time, 0.0);
+  const double outside = std::min(kDampingOutside * servo.damping_time, time);
+  return {outside * servo.gain, (time - outside) * servo.gain};
+}
+
 /// Adds a servo with the stiffness of what it moves fed forward; half of its damping is in the
 /// tendon or joint:
-///     F = (kp + stiffness) ctrl - kp q - (1 - kDampingOutside) damping_time kp q'
+///     F = (kp + stiffness) ctrl - kp q - damping_of(drive).inside q'
 /// and less by stiffness `natural`, so that the command is the coordinate; without a gain it adds
 /// to the natural one.
 struct ServoElement {
@@ -150,18 +162,19 @@ struct ServoElement {
   double natural = 0.0;
   double start;  ///< command in the keyframe
 };
-void add_servo(const ServoElement& servo, MjcfDocument& mjcf) {
-  const auto& [kp, damping_time, limit] = servo.drive;
+void add_servo(const ServoElement& servo, ArmDocument& arm) {
+  const double kp = servo.drive.gain, limit = servo.drive.limit;
   const double constant = kp > 0.0 ? 0.0 - servo.stiffness * servo.natural : 0.0;
-  mjcf.add_actuator(
+  const double kv = damping_of(servo.drive, arm.robot.numerical_damping_time).inside;
+  arm.mjcf.add_actuator(
       "general",
       {{"name", servo.name},
        {servo.transmission, servo.name},
        {"gaintype", "fixed"},
        {"biastype", "affine"},
        {"gainprm", kp + servo.stiffness},
-       {"biasprm", fmt::format("{} -{} -{}", number_text(constant), number_text(kp),
-                               number_text((1.0 - kDampingOutside) * damping_time * kp))},
+       {"biasprm",
+        fmt::format("{} -{} -{}", number_text(constant), number_text(kp), number_text(kv))},
        {"ctrlrange", {-servo.range, servo.range}},
        {"forcerange", {-limit, limit}}},
       servo.start);
@@ -169,11 +182,11 @@ void add_servo(const ServoElement& servo, MjcfDocument& mjcf) {
 
 /// Adds a fixed tendon over joints, whose length is their sum.
 void add_sum(const std::string& name, const Drive& drive, const std::vector<std::string>& joints,
-             MjcfDocument& mjcf) {
+             ArmDocument& arm) {
   const auto* const servo = std::get_if<ServoDrive>(&drive);
-  const double damping = servo ? servo->damping_time * servo->gain : 0.0;
-  XmlNode& tendon =
-      mjcf.tendon.add("fixed", {{"name", name}, {"damping", kDampingOutside * damping}});
+  const double damping =
+      servo ? damping_of(*servo, arm.robot.numerical_damping_time).outside : 0.0;
+  XmlNode& tendon = arm.mjcf.tendon.add("fixed", {{"name", name}, {"damping", damping}});
   for (const std::string& joint : joints) tendon.add("joint", {{"joint", joint}, {"coef", 1}});
 }
 
@@ -190,7 +203,7 @@ void write_section_bend(ArmDocument& arm, std::size_t i) {
     for (const Link& link : arm.links)
       if (link.section == section && link.has_hinges())
         hinges.push_back(names::hinge(section, link.index, axis));
-    add_sum(name, physics.bend, hinges, arm.mjcf);
+    add_sum(name, physics.bend, hinges, arm);
     const double natural = about(axis, physics.natural_bend[0], physics.natural_bend[1]);
     const double start = about(axis, arm.start_bend(i), 0.0);
     if (const auto* const servo = std::get_if<ServoDrive>(&physics.bend)) {
@@ -201,7 +214,7 @@ void write_section_bend(ArmDocument& arm, std::size_t i) {
                  .range = bend_command_limit(arm.robot.sections[i]),
                  .natural = natural,
                  .start = start},
-                arm.mjcf);
+                arm);
     } else {
       arm.mjcf.add_motor(name, "tendon", limit_of(physics.bend),
                          physics.bend_stiffness() * (start - natural));
@@ -223,7 +236,7 @@ void write_link_bends(ArmDocument& arm, std::size_t i, const ServoDrive& servo) 
                  .range = range * fraction,
                  .natural = link.natural(axis),
                  .start = about(axis, arm.start_bend(i) * fraction, 0.0)},
-                arm.mjcf);
+                arm);
     }
   }
 }
@@ -235,7 +248,7 @@ void write_length(ArmDocument& arm, std::size_t i) {
   std::vector<std::string> slides;
   for (const Link& link : arm.links)
     if (link.section == section) slides.push_back(names::slide(section, link.index));
-  add_sum(name, physics.length_drive, slides, arm.mjcf);
+  add_sum(name, physics.length_drive, slides, arm);
   if (const auto* const servo = std::get_if<ServoDrive>(&physics.length_drive)) {
     add_servo({.name = name,
                .transmission = "tendon",
@@ -243,7 +256,7 @@ void write_length(ArmDocument& arm, std::size_t i) {
                .stiffness = physics.axial_stiffness,
                .range = arm.robot.sections[i].variable_length / 2.0,
                .start = arm.start_extension(i)},
-              arm.mjcf);
+              arm);
   } else {
     arm.mjcf.add_motor(name, "tendon", limit_of(physics.length_drive), 0.0);
   }
@@ -299,7 +312,7 @@ double hinge_damping(const ContinuumDescription& robot, const SectionPhysics& ph
                      double bend_fraction) {
   const auto* const servo = std::get_if<ServoDrive>(&physics.bend);
   if (robot.compliance != Compliance::Link || servo == nullptr) return 0.0;
-  return kDampingOutside * servo->damping_time * servo->gain / bend_fraction;
+  return damping_of(*servo, robot.numerical_damping_time).outside / bend_fraction;
 }
 
 }  // namespace tendril

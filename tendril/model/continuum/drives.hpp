@@ -88,9 +88,9 @@ void read_drives(const Fields& top, ContinuumDescription& robot);
 ///
 /// section by section x, y, z (link servos: x, y of each link, then z). In 0 g a servo settles
 /// exactly on its ctrl: its gain contains the stiffness of the section,
-/// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping
-/// of the tendon (link servos: of the hinge), which the force limit does not touch: `biasprm = 0
-/// -kp -kv/2`.
+/// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is damping of the tendon (link servos: of
+/// the hinge), which the force limit does not touch. The other is in the actuator, without what the
+/// integrator adds: `biasprm = 0 -kp -(kv/2 - numerical_damping_time kp)`.
 void write_drives(ArmDocument& arm);
 
 /// Damping of a hinge of a link by its servo, outside the servo [N m s/rad].

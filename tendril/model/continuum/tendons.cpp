@@ -236,12 +236,14 @@ void add_actuator(ArmDocument& arm, const Tendon& tendon, double straight, doubl
     return;
   }
   const std::string stiffness = number_text(tendon.stiffness);
+  const double damping_time =
+      std::max(tendon.damping_time - arm.robot.numerical_damping_time, 0.0);
   actuator.set("gaintype", "fixed")
       .set("biastype", "affine")
       .set("gainprm", -tendon.stiffness)
       .set("biasprm",
            fmt::format("{} -{} -{}", number_text(tendon.pretension - tendon.stiffness * straight),
-                       stiffness, number_text(tendon.damping_time * tendon.stiffness)))
+                       stiffness, number_text(damping_time * tendon.stiffness)))
       .set("ctrlrange", {-range, range});
 }
 
