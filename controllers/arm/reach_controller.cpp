@@ -523,6 +523,7 @@ Eigen::Vector3d ReachController::correct(const Motion& motion, const ArmMeasurem
     body_->compensate(measurement, command.q);
   else
     integral_.compensate_gravity_deflection(measurement, command.q);
+  if (part_) part_->tracker.limit(command.q);
   return off;
 }
 

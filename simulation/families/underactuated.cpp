@@ -25,8 +25,8 @@ using std::numbers::pi;
 constexpr double kJump = 6.0, kEnd = 12.0;  // of the target; of the run [s]
 constexpr double kSettleTime = 5.0;         // of the commands that show a reachable point [s]
 constexpr double kRestSpeed = 0.02;         // of every joint then [rad/s], [m/s]
+constexpr double kMaxForce = 0.9;           // of an actuator's limit
 constexpr double kFarther = 0.1;            // from the resting tip, of the length
-constexpr double kMaxBend = 0.8;            // commanded to a section [rad]
 
 /// What of a robot nobody drives.
 enum class Kind : std::uint8_t {
@@ -133,7 +133,8 @@ class Trial {
     tip_ = mj_name2id(model_.get(), mjOBJ_SITE, names::kTip);
   }
 
-  /// In the frame of the base [m]; nothing if the arm does not come to rest.
+  /// In the frame of the base [m]; nothing if the arm does not come to rest, or only with forces near
+  /// their limits.
   std::optional<Vector3d> tip(SectionStates states, const BaseState& base) {
     std::vector<double> values(drives_.drives().size());
     static_cast<void>(drives_.values(states, base, values));
@@ -146,6 +147,10 @@ class Trial {
     while (data_->time < kSettleTime) mj_step(model_.get(), data_.get());
     const Eigen::Map<const Eigen::VectorXd> speed(data_->qvel, model_->nv);
     if (!(speed.lpNorm<Eigen::Infinity>() < kRestSpeed)) return std::nullopt;
+    for (int i = 0; i < model_->nu; ++i) {
+      const double limit = model_->actuator_forcerange[2 * i + 1];
+      if (std::abs(data_->actuator_force[i]) > kMaxForce * limit) return std::nullopt;
+    }
     return Vector3d(data_->site_xpos + 3 * tip_);
   }
 
@@ -157,12 +162,13 @@ class Trial {
 };
 
 /// A point where random commands bring the tip to rest, farther than `distance` from all `others`.
+/// @param max_bend  commanded to a section [rad]
 Vector3d draw_point(Trial& trial, const ContinuumRobot& robot, RandomStream& draws,
-                    const std::vector<Vector3d>& others, double distance) {
+                    const std::vector<Vector3d>& others, double distance, double max_bend) {
   for (int i = 0; i < kMaxDraws; ++i) {
     std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
     for (SectionState& state : states)
-      state = {draws.uniform(0.0, kMaxBend), draws.angle(), state.extension};
+      state = {draws.uniform(0.0, max_bend), draws.angle(), state.extension};
     const BaseState base{.feed = draws.uniform(0.0, robot.base().feed_limit),
                          .spin = robot.base().spin ? draws.angle() : 0.0};
     const std::optional<Vector3d> tip = trial.tip(states, base);
@@ -175,7 +181,7 @@ Vector3d draw_point(Trial& trial, const ContinuumRobot& robot, RandomStream& dra
 
 }  // namespace
 
-std::vector<GeneratedFile> underactuated(RandomStream& draws, double /*difficulty*/) {
+std::vector<GeneratedFile> underactuated(RandomStream& draws, double difficulty) {
   const auto kind = static_cast<Kind>(draws.integer(0, kLastKind));
   const std::string arm = robot_text(kind, draws);
   const auto description = std::get<ContinuumDescription>(parse_robot(arm, "arm.toml", {}));
@@ -188,7 +194,8 @@ std::vector<GeneratedFile> underactuated(RandomStream& draws, double /*difficult
   const std::optional<Vector3d> resting = trial.tip(robot.straight(), {});
   if (resting) points.push_back(*resting);
   for (int i = 0; i < 2; ++i)
-    points.push_back(draw_point(trial, robot, draws, points, kFarther * robot.max_length()));
+    points.push_back(draw_point(trial, robot, draws, points, kFarther * robot.max_length(),
+                                0.4 + 1.2 * difficulty));
   const Vector3d first = R_WB * points[points.size() - 2], second = R_WB * points.back();
 
   const std::string world = fmt::format(
@@ -200,7 +207,7 @@ std::vector<GeneratedFile> underactuated(RandomStream& draws, double /*difficult
       90 * tilt, text(first));
   const auto settled = [](double after, double before) {
     return check(fmt::format("settled to 2 mm from {} s on", after), "settle_time",
-                 fmt::format("threshold = 0.002\nafter = {}\nbefore = {}\nmax = 5.5", after,
+                 fmt::format("threshold = 0.002\nafter = {}\nbefore = {}\nmax = 3", after,
                              before));
   };
   return {{"underactuated.toml",
@@ -208,8 +215,8 @@ std::vector<GeneratedFile> underactuated(RandomStream& draws, double /*difficult
                        "points, at which random\n# commands brought it to rest.\n",
                        kMeanings[static_cast<std::size_t>(kind)]) +
                experiment(kEnd, "") +
-               waypoints_text("target", "step", fmt::format("[0, {}]", kJump),
-                              fmt::format("[{}, {}]", list(first), list(second))) +
+               waypoints_text("target", "step", fmt::format("0, {}", kJump),
+                              fmt::format("{}, {}", list(first), list(second))) +
                settled(0.0, kJump) + settled(kJump, kEnd)},
           {"scene.xml", scene_xml("underactuated", model_asset("arm"), world)},
           {"arm.toml", arm + "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\n"}};

@@ -59,6 +59,13 @@ DrivenSolver::DrivenSolver(const ContinuumRobot& robot, const Actuation& actuati
   factor_.compute(damped_);
 }
 
+void DrivenSolver::limit(Eigen::VectorXd& q) noexcept {
+  q -= body_;
+  nearest_.distribute(q, u_);
+  q = body_;
+  q.noalias() += directions_.leftCols(u_.size()).lazyProduct(u_);
+}
+
 IkResult DrivenSolver::solve(const TipTarget& target, SectionStates start,
                              const BaseState& base) noexcept {
   if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;

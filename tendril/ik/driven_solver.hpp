@@ -37,6 +37,9 @@ class DrivenSolver {
   /// Replaces q0, of the same size.
   void set_body(const Eigen::Ref<const Eigen::VectorXd>& body) noexcept { body_ = body; }
 
+  /// Replaces q by the nearest pose that the drives make of the body, their limits kept.
+  void limit(Eigen::VectorXd& q) noexcept;
+
   /// Reaches for `target` from the drives that come nearest to `start`. A target with a roll is
   /// invalid. Statuses as LevenbergSolver.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,

@@ -16,10 +16,6 @@ namespace tendril {
 /// Default: the drives move everything, q = u. Source: docs/theory/control.md, "Arms that are not
 /// driven everywhere".
 struct Actuation {
-  /// Least angle between directions that count as two, relative to the largest: file angles are
-  /// rounded.
-  static constexpr double kRounded = 1e-5;
-
   Eigen::MatrixXd directions;     ///< B: coordinates x drives, columns of norm 1 [rad], [m]
   Eigen::VectorXd low, high;      ///< limits of u, as q
   Eigen::MatrixXd driven;         ///< D, D D = D: the part of q that drives hold against the body
@@ -30,10 +26,8 @@ struct Actuation {
   [[nodiscard]] bool moves_all() const noexcept { return driven.size() == 0; }
   /// Returns the orthogonal projector on the directions, B B^+.
   [[nodiscard]] Eigen::MatrixXd projector() const {
-    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition;
-    decomposition.setThreshold(kRounded);
-    decomposition.compute(directions);
-    return directions * decomposition.pseudoInverse();
+    return directions *
+           Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(directions).pseudoInverse();
   }
 };
 

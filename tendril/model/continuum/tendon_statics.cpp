@@ -139,9 +139,25 @@ std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& rob
   return rows;
 }
 
+namespace {
+
+/// Moments of unit tensions on all coordinates.
+Eigen::MatrixXd all_moments(const ContinuumDescription& robot, const ContinuumRobot& kinematics) {
+  Eigen::MatrixXd moments = -TendonMap(kinematics, tendon_routes(robot)).jacobian().transpose();
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const int k = kinematics.coordinate_index(i);
+    if (robot.planar)
+      moments.row(k + 1).setZero();
+    else
+      drop_weak_direction(moments.middleRows<2>(k));
+  }
+  return moments;
+}
+
+}  // namespace
+
 Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot) {
-  const TendonMap map(robot.kinematics(), tendon_routes(robot));
-  return -map.jacobian()(Eigen::all, coordinates_of_tendons(robot)).transpose();
+  return all_moments(robot, robot.kinematics())(coordinates_of_tendons(robot), Eigen::all);
 }
 
 namespace {
@@ -337,10 +353,8 @@ Actuation actuation(const ContinuumDescription& robot) {
   const Eigen::Index n = kinematics.coordinate_count();
   const std::vector<ServoCoordinate> servos = servo_coordinates(robot, kinematics);
   const Eigen::VectorXd stiffness = body_stiffness(robot, kinematics);
-  Eigen::MatrixXd moments = -TendonMap(kinematics, tendon_routes(robot)).jacobian().transpose();
+  Eigen::MatrixXd moments = all_moments(robot, kinematics);
   for (const ServoCoordinate& servo : servos) moments.row(servo.coordinate).setZero();
-  for (int i = 0; robot.planar && i < kinematics.section_count(); ++i)
-    moments.row(kinematics.coordinate_index(i) + 1).setZero();
   const Eigen::MatrixXd bends = stiffness.cwiseInverse().asDiagonal() * moments;
 
   Actuation actuation;
@@ -375,9 +389,8 @@ Actuation actuation(const ContinuumDescription& robot) {
   // The tensions of least squares that TendonDrive finds for moments, and the bends that they make.
   const std::vector<Eigen::Index> rows = coordinates_of_tendons(robot);
   if (!rows.empty() && moments.cols() > 0) {
-    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition;
-    decomposition.setThreshold(Actuation::kRounded);
-    decomposition.compute(moments(rows, Eigen::all));
+    const Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition(
+        moments(rows, Eigen::all));
     actuation.driven(Eigen::all, rows) +=
         bends * decomposition.pseudoInverse() * stiffness(rows).asDiagonal();
   }
