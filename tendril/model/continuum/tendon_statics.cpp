@@ -201,6 +201,10 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
   return undriven_section(robot, [&](std::size_t i) { return !robot.physics[i].gives_way; });
 }
 
+std::optional<int> section_driven_in_part(const ContinuumDescription& robot) {
+  return undriven_section(robot, [](std::size_t) { return true; });
+}
+
 /// What ends in section `i`, for the message that it is not enough.
 std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
   std::string angles;
@@ -348,7 +352,7 @@ bool is_balanced(const Eigen::MatrixXd& moments, Eigen::Index coordinate) {
 }  // namespace
 
 Actuation actuation(const ContinuumDescription& robot) {
-  if (!robot.planar && !undriven_section(robot, [](std::size_t) { return true; })) return {};
+  if (!robot.planar && !section_driven_in_part(robot)) return {};
   const ContinuumRobot kinematics = robot.kinematics();
   const Eigen::Index n = kinematics.coordinate_count();
   const std::vector<ServoCoordinate> servos = servo_coordinates(robot, kinematics);
