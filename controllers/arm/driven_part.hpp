@@ -22,7 +22,7 @@ void require_driven(const ArmContext& context);
 ///
 /// The second term, of bends that tendons hold, is where they would be without tensions. q0 passes
 /// a filter, since the body moves when the drives do. Source: docs/theory/control.md, "Arms that
-/// are not driven everywhere".
+/// are driven in part".
 class BodyPose {
  public:
   /// @param rate  of the filter [1/s]; less where the arm's fundamental mode is less damped

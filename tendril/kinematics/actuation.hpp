@@ -13,8 +13,8 @@ namespace tendril {
 ///
 /// where q0 is what the body does: passive sections, and bends that no tendon makes. A servo moves
 /// one coordinate, a tendon those of all sections that it bends, in proportion to their compliance.
-/// Default: the drives move everything, q = u. Source: docs/theory/control.md, "Arms that are not
-/// driven everywhere".
+/// Default: the drives move everything, q = u. Source: docs/theory/control.md, "Arms that are
+/// driven in part".
 struct Actuation {
   Eigen::MatrixXd directions;     ///< B: coordinates x drives, columns of norm 1 [rad], [m]
   Eigen::VectorXd low, high;      ///< limits of u, as q
