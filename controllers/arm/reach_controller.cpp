@@ -135,8 +135,8 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
                           .waits_for_base = settings.flag("wait_for_base")});
 }
 
-/// Refuses what an arm that is driven in part cannot do. Returns whether it is such an arm; one that
-/// is planar and else driven is not, where its other direction does not matter.
+/// Refuses what an arm that is driven in part cannot do. Returns whether it is such an arm; one
+/// that is planar and else driven is not, where its other direction does not matter.
 bool is_driven_in_part(const ArmContext& context) {
   if (context.actuation.moves_all()) return false;
   const Settings& settings = context.settings;
@@ -151,8 +151,7 @@ bool is_driven_in_part(const ArmContext& context) {
   if (has_roll)
     throw ModelError(fmt::format("task = pose: must be position or direction {}", kWhy));
   if (!is_default(solver))
-    throw ModelError(
-        fmt::format("solver = {}: must be {} {}", solver, kSolverNames.front(), kWhy));
+    throw ModelError(fmt::format("solver = {}: must be {} {}", solver, kSolverNames.front(), kWhy));
   if (context.actuation.directions.cols() == 0)
     throw ModelError("robot: all sections are passive: nothing bends the arm to its target");
   return true;
@@ -258,8 +257,8 @@ ReachController::ReachController(const ArmContext& context)
   } else {
     solution_memory_ = add_states(memory_, robot());
     const Eigen::VectorXd straight = straight_coordinates(robot());
-    q_memory_ = memory_.matrix<Eigen::VectorXd>(
-        part_ ? context.actuation.driven * straight : straight);
+    q_memory_ =
+        memory_.matrix<Eigen::VectorXd>(part_ ? context.actuation.driven * straight : straight);
     failed_ = memory_.flag();
     failed_target_ = memory_.matrix<Eigen::Vector3d>();
   }
@@ -297,8 +296,8 @@ double ReachController::planned_feed(std::span<const double> memory) const noexc
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
                                              std::span<const double> memory,
                                              std::span<double> next_memory) noexcept {
-  const IkResult near = part_ ? part_->tracker.solve(target, states_, base)
-                              : tracker_.solve(target, states_, base);
+  const IkResult near =
+      part_ ? part_->tracker.solve(target, states_, base) : tracker_.solve(target, states_, base);
   failed_(next_memory) = false;
   if (near.converged() || !(part_ || searcher_)) return near;
   const Eigen::Vector3d p = target.position();
@@ -501,8 +500,8 @@ std::optional<ReachController::Motion> ReachController::move(
 /// Judges a plan by the measured tip, for an arm that is driven in part: the nearest planned pose
 /// may be the right one, and one that meets the target wrong.
 void ReachController::judge(const TipTarget& target, const ArmMeasurement& measurement,
-                              std::span<const double> memory, std::span<double> next_memory,
-                              Plan& plan) const noexcept {
+                            std::span<const double> memory, std::span<double> next_memory,
+                            Plan& plan) const noexcept {
   const bool is_there = position_error(measurement.X_BE, target) <= kMet &&
                         angle_error(measurement.X_BE, target) <= kMetAngle;
   off_time_(next_memory) =

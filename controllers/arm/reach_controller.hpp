@@ -103,8 +103,8 @@ class ReachController final : public ArmController {
                              std::span<const double> memory,
                              std::span<double> next_memory) noexcept;
   void judge(const TipTarget& target, const ArmMeasurement& measurement,
-               std::span<const double> memory, std::span<double> next_memory,
-               Plan& plan) const noexcept;
+             std::span<const double> memory, std::span<double> next_memory,
+             Plan& plan) const noexcept;
   [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
                                             std::span<const double> memory,
                                             std::span<double> next_memory) noexcept;
@@ -139,8 +139,8 @@ class ReachController final : public ArmController {
   double roll_gain_ = 0.0;  // [1/s]
   Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
-  // Of a robot that is driven in part: its body's pose, the one for which the search failed, and the
-  // time since when the tip is off its target [s].
+  // Of a robot that is driven in part: its body's pose, the one for which the search failed, and
+  // the time since when the tip is off its target [s].
   Block body_memory_;
   MatrixSlot<Eigen::VectorXd> failed_body_;
   Slot<double> off_time_;

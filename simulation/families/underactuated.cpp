@@ -133,8 +133,8 @@ class Trial {
     tip_ = mj_name2id(model_.get(), mjOBJ_SITE, names::kTip);
   }
 
-  /// In the frame of the base [m]; nothing if the arm does not come to rest, or only with forces near
-  /// their limits.
+  /// In the frame of the base [m]; nothing if the arm does not come to rest, or only with forces
+  /// near their limits.
   std::optional<Vector3d> tip(SectionStates states, const BaseState& base) {
     std::vector<double> values(drives_.drives().size());
     static_cast<void>(drives_.values(states, base, values));
@@ -172,8 +172,8 @@ Vector3d draw_point(Trial& trial, const ContinuumRobot& robot, RandomStream& dra
     const BaseState base{.feed = draws.uniform(0.0, robot.base().feed_limit),
                          .spin = robot.base().spin ? draws.angle() : 0.0};
     const std::optional<Vector3d> tip = trial.tip(states, base);
-    if (tip && std::ranges::all_of(
-                   others, [&](const Vector3d& p) { return (p - *tip).norm() > distance; }))
+    if (tip && std::ranges::all_of(others,
+                                   [&](const Vector3d& p) { return (p - *tip).norm() > distance; }))
       return *tip;
   }
   throw_no_scene_found("underactuated");
@@ -207,8 +207,7 @@ std::vector<GeneratedFile> underactuated(RandomStream& draws, double difficulty)
       90 * tilt, text(first));
   const auto settled = [](double after, double before) {
     return check(fmt::format("settled to 2 mm from {} s on", after), "settle_time",
-                 fmt::format("threshold = 0.002\nafter = {}\nbefore = {}\nmax = 3", after,
-                             before));
+                 fmt::format("threshold = 0.002\nafter = {}\nbefore = {}\nmax = 3", after, before));
   };
   return {{"underactuated.toml",
            fmt::format("# An arm that is not driven everywhere: {}. The tip has to reach two "

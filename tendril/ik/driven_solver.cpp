@@ -129,8 +129,8 @@ DrivenSolver::End DrivenSolver::descend(const TipTarget& target, IkResult& resul
       step(damping * unit);
       evaluate(target);
       ++result.iterations;
-      damping = cost_ < cost ? std::max(kLeastDamping, kLessDamping * damping)
-                             : kMoreDamping * damping;
+      damping =
+          cost_ < cost ? std::max(kLeastDamping, kLessDamping * damping) : kMoreDamping * damping;
     }
     slow = cost_ > (1.0 - kLeastProgress) * cost ? slow + 1 : 0;
     if (slow == kSlowSteps) return End::Stalled;
@@ -171,8 +171,7 @@ void DrivenSolver::build_system() noexcept {
   J_.topRows<3>().noalias() = J_q_.topRows<3>().lazyProduct(directions_);
   const bool has_direction = !residual_.segment<3>(3).isZero(0.0);
   if (has_direction)
-    J_.middleRows<3>(3).noalias() =
-        length_scale_ * J_q_.bottomRows<3>().lazyProduct(directions_);
+    J_.middleRows<3>(3).noalias() = length_scale_ * J_q_.bottomRows<3>().lazyProduct(directions_);
   if (feed_ >= 0) J_(2, feed_) = 1.0;
   if (spin_ >= 0) {
     J_.col(spin_).head<3>() = Vector3d::UnitZ().cross(X_BE_.translation());
@@ -190,8 +189,8 @@ void DrivenSolver::build_system() noexcept {
   gradient_.noalias() = J_.transpose().lazyProduct(residual_);
   normal_.noalias() = J_.transpose().lazyProduct(J_);
   for (Eigen::Index j = 0; j < x_.size(); ++j) {
-    const bool presses = (x_[j] <= low_[j] && gradient_[j] > 0.0) ||
-                         (x_[j] >= high_[j] && gradient_[j] < 0.0);
+    const bool presses =
+        (x_[j] <= low_[j] && gradient_[j] > 0.0) || (x_[j] >= high_[j] && gradient_[j] < 0.0);
     if (!presses) continue;
     gradient_[j] = 0.0;
     normal_.row(j).setZero();

@@ -61,11 +61,11 @@ class DrivenSolver {
 
   ContinuumRobot robot_;
   DrivenOptions options_;
-  Eigen::MatrixXd directions_;    // of q, by u, feed and spin
-  Eigen::VectorXd low_, high_;    // of the same
-  int feed_ = -1, spin_ = -1;     // their columns; -1: taken as given
-  double length_scale_;           // [m]
-  TensionDistribution nearest_;   // u for given q - q0
+  Eigen::MatrixXd directions_;   // of q, by u, feed and spin
+  Eigen::VectorXd low_, high_;   // of the same
+  int feed_ = -1, spin_ = -1;    // their columns; -1: taken as given
+  double length_scale_;          // [m]
+  TensionDistribution nearest_;  // u for given q - q0
   Eigen::VectorXd body_;
 
   // Scratch.

@@ -291,9 +291,8 @@ Actuation partly_driven() {
   return actuation;
 }
 
-ReachController make_partly_driven(
-    const ContinuumRobot& robot, const Actuation& actuation,
-    std::vector<std::pair<std::string, std::string>> texts = {}) {
+ReachController make_partly_driven(const ContinuumRobot& robot, const Actuation& actuation,
+                                   std::vector<std::pair<std::string, std::string>> texts = {}) {
   const Settings settings(ReachController::settings(), std::move(texts));
   std::vector<BodySpring> springs;
   for (const bool driven : actuation.independent)
@@ -307,9 +306,10 @@ ReachController make_partly_driven(
 
 }  // namespace
 
-TEST_CASE("reach: an arm that is driven in part reaches what its drives can do from where its "
-          "body is",
-          "[controllers]") {
+TEST_CASE(
+    "reach: an arm that is driven in part reaches what its drives can do from where its "
+    "body is",
+    "[controllers]") {
   const auto seed = GENERATE(range(0u, 10u));
   CAPTURE(seed);
   Random random(seed);

@@ -24,8 +24,9 @@ ContinuumRobot three_sections(const BaseParameters& base = {}) {
 /// Random directions of random coordinates, and where the body is without them.
 Actuation random_actuation(Random& random, int coordinates, int drives) {
   Actuation actuation;
-  actuation.directions = MatrixXd::NullaryExpr(
-      coordinates, drives, [&]() { return random.uniform(0.0, 1.0) < 0.6 ? random.uniform(-1.0, 1.0) : 0.0; });
+  actuation.directions = MatrixXd::NullaryExpr(coordinates, drives, [&]() {
+    return random.uniform(0.0, 1.0) < 0.6 ? random.uniform(-1.0, 1.0) : 0.0;
+  });
   for (int j = 0; j < drives; ++j) {
     actuation.directions(random.integer(0, coordinates - 1), j) += 1.5;
     actuation.directions.col(j).normalize();
@@ -34,8 +35,7 @@ Actuation random_actuation(Random& random, int coordinates, int drives) {
   actuation.low[0] = 0.05;  // a tendon only pulls
   actuation.high = VectorXd::Ones(drives);
   actuation.driven = MatrixXd::Identity(coordinates, coordinates);
-  actuation.rest =
-      VectorXd::NullaryExpr(coordinates, [&]() { return random.uniform(-0.3, 0.3); });
+  actuation.rest = VectorXd::NullaryExpr(coordinates, [&]() { return random.uniform(-0.3, 0.3); });
   return actuation;
 }
 
@@ -59,19 +59,22 @@ TEST_CASE("driven solver: what drives can do is found, and nothing else moves", 
   const int drives = GENERATE(1, 2, 3, 5);
   CAPTURE(seed, drives);
   Random random(seed);
-  const ContinuumRobot robot = three_sections({.feed_limit = seed % 2 ? 0.1 : 0.0, .spin = seed % 3 == 0});
+  const ContinuumRobot robot =
+      three_sections({.feed_limit = seed % 2 ? 0.1 : 0.0, .spin = seed % 3 == 0});
   const Actuation actuation = random_actuation(random, robot.coordinate_count(), drives);
   const BaseState base{.feed = random.uniform(0.0, robot.base().feed_limit),
                        .spin = robot.base().spin ? random.angle() : 0.0};
   TipTarget target;
   target.task = seed % 2 ? TipTask::Position : TipTask::PositionAndDirection;
-  target.X_BG = oracle_tip_pose(robot, pose(robot, actuation, random_drives(random, actuation)), base);
+  target.X_BG =
+      oracle_tip_pose(robot, pose(robot, actuation, random_drives(random, actuation)), base);
   DrivenSolver solver(robot, actuation, {.max_iterations = 5000, .max_restarts = 200});
   const AllocationCounter counter;
   const IkResult result = solver.solve(target, robot.straight());
   CHECK(counter.count() == 0);
   REQUIRE(result.converged());
-  const Eigen::Isometry3d X = oracle_tip_pose(robot, {result.states.begin(), result.states.end()}, result.base);
+  const Eigen::Isometry3d X =
+      oracle_tip_pose(robot, {result.states.begin(), result.states.end()}, result.base);
   CHECK((X.translation() - target.position()).norm() < 1.1e-5);
   if (target.task != TipTask::Position)
     CHECK(X.linear().col(2).dot(target.direction()) > std::cos(1.1e-3));
@@ -96,8 +99,7 @@ TEST_CASE("driven solver: out of reach, it comes as near as a search on a grid",
   for (int i = 0; i <= kSteps; ++i) {
     for (int j = 0; j <= kSteps; ++j) {
       const VectorXd fraction = Eigen::Vector2d(i, j) / kSteps;
-      const VectorXd u =
-          actuation.low + fraction.cwiseProduct(actuation.high - actuation.low);
+      const VectorXd u = actuation.low + fraction.cwiseProduct(actuation.high - actuation.low);
       const Eigen::Isometry3d X = oracle_tip_pose(robot, pose(robot, actuation, u), {});
       nearest = std::min(nearest, (X.translation() - target.position()).norm());
     }

@@ -217,9 +217,9 @@ std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
   }
   if (count == 0)
     return "; none ends here, and bend_servo = true would give it a servo, false let it be passive";
-  return fmt::format("; here end {}, angle = {} rad{}", count, angles,
-                     exceeds_turn ? ": is the unit rad, not degrees?"
-                                  : "; bend_servo = false allows that");
+  return fmt::format(
+      "; here end {}, angle = {} rad{}", count, angles,
+      exceeds_turn ? ": is the unit rad, not degrees?" : "; bend_servo = false allows that");
 }
 
 namespace {
