@@ -25,6 +25,7 @@ constexpr double kSearchDistance =
 constexpr double kSearchAngle = 0.02;   // [rad]: likewise, of a target with a roll
 constexpr double kSearchBend = 0.05;    // [rad]: likewise, of the body of an arm driven in part
 constexpr int kSearchIterations = 200;  // budget of one such search
+constexpr double kBodyRate = 5.0;       // of the filter of its body's pose [1/s]
 constexpr int kDrivenIterations = 1000, kDrivenRestarts = 50;  // of an arm driven in part
 constexpr double kBetter = 0.9;  // of the error: where nothing meets the target, another pose is
 constexpr double kMet = 1e-3, kMetAngle = 0.02;  // [m], [rad]: error of a tip that is there
@@ -244,7 +245,7 @@ ReachController::ReachController(const ArmContext& context)
     };
     part_.emplace(Part{solver(options.max_iterations, 0),
                        solver(kDrivenIterations, kDrivenRestarts),
-                       BodyPose(context.actuation, context.settings.number("integral_gain"))});
+                       BodyPose(context.actuation, kBodyRate)});
     body_memory_ = memory_.part(part_->body.layout());
     failed_body_ = memory_.vector(context.robot.coordinate_count());
     off_time_ = memory_.number();
@@ -464,6 +465,7 @@ std::optional<ReachController::Motion> ReachController::move(
     target.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
   Plan plan = advance(target, measurement, memory, next_memory);
   if (part_) judge({X_BG, task_}, measurement, memory, next_memory, plan);
+  const bool is_off = part_ && off_time_(next_memory) > 0.0;
   if (task_ == TipTask::Pose) correct_roll(X_BG, measurement, plan, next_memory);
   const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
   command_plan(q_next);
@@ -488,7 +490,7 @@ std::optional<ReachController::Motion> ReachController::move(
   Motion motion{.reached = plan.reached,
                 .moving = plan.moving,
                 .frozen = plan.moving,
-                .resting = plan.reached && !plan.moving && rests,
+                .resting = plan.reached && !plan.moving && rests && !is_off,
                 .iterations = plan.iterations,
                 .scale = plan.scale,
                 .error = {}};
