@@ -11,7 +11,8 @@ namespace tendril {
 namespace {
 
 /// What an arm's body does against each coordinate.
-std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjModel* m) {
+std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const Actuation& actuation,
+                                   const mjModel* m) {
   const ContinuumRobot robot = arm.kinematics();
   std::vector<BodySpring> springs(static_cast<std::size_t>(robot.coordinate_count()));
   // The engine's part included (joint_damping).
@@ -25,9 +26,13 @@ std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjMode
     for (const Chamber& chamber : arm.chambers)
       if (chamber.route.runs_through(i)) lag = std::max(lag, chamber.time_constant);
     const double bend_lag = is_driven(physics.bend) ? 0.0 : lag;
-    const bool driven = !is_passive(arm, static_cast<std::size_t>(i));
-    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag, driven};
-    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag, driven};
+    // A planar arm has no other direction.
+    const auto driven = [&](std::size_t at) {
+      return actuation.moves_all() ||
+             (arm.planar && at == k + 1 ? actuation.independent[k] : actuation.independent[at]);
+    };
+    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag, driven(k)};
+    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag, driven(k + 1)};
     if (!robot.section(i).is_extensible()) continue;
     springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
                       physics.unloaded_length - robot.section(i).length(),
@@ -72,7 +77,8 @@ std::unique_ptr<ArmController> ArmBinding::make_controller(const InstanceContext
   const auto* const make = context.kind.make.of<ArmContext>();
   if (make == nullptr) return nullptr;
   const ContinuumRobot robot = description.kinematics();
-  const std::vector<BodySpring> springs = springs_of(description, context.model);
+  const Actuation driven = actuation(description);
+  const std::vector<BodySpring> springs = springs_of(description, driven, context.model);
   auto controller = (*make)({.robot = robot,
                              .settings = context.settings,
                              .timestep = context.model->opt.timestep,
@@ -85,6 +91,7 @@ std::unique_ptr<ArmController> ArmBinding::make_controller(const InstanceContext
                              .bending_stiffness = description.physics.back().bending_stiffness,
                              .name = description.name,
                              .springs = springs,
+                             .actuation = driven,
                              .tendon_count = tendon_count(description),
                              .scene = scene});
   require_commands(context, description, controller->commands());

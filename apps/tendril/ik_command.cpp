@@ -16,9 +16,11 @@
 #include "simulation/rollout/run.hpp"
 #include "tendril/ik/any_solver.hpp"
 #include "tendril/ik/batch.hpp"
+#include "tendril/ik/driven_solver.hpp"
 #include "tendril/kinematics/turning.hpp"
 #include "tendril/mobile/any_solver.hpp"
 #include "tendril/model/continuum/drive_values.hpp"
+#include "tendril/model/continuum/tendon_statics.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model_error.hpp"
 
@@ -188,11 +190,31 @@ void write_result(simulation::CsvWriter& writer, const Result& result, double ti
   }
 }
 
+/// The solver asked for; of an arm that is not driven everywhere the one that knows what its drives
+/// do. A planar arm may have any.
+AnySolver solver_of(const ContinuumDescription& description, const IkArguments& arguments) {
+  const Actuation driven = actuation(description);
+  const bool is_default = arguments.solver == solver_infos().front().name && !arguments.roll;
+  const bool is_planar = description.planar && !section_driven_in_part(description);
+  if (driven.moves_all() || (is_planar && !is_default))
+    return make_solver(arguments.solver, description.kinematics(), arguments.options);
+  if (!is_default)
+    throw ModelError(fmt::format(
+        "{}: section {} is not driven in every direction: {}", arguments.robot,
+        *section_driven_in_part(description) + 1,
+        arguments.roll ? "--roll cannot be met"
+                       : fmt::format("--solver must be {}", solver_infos().front().name)));
+  const SolverOptions& options = arguments.options;
+  DrivenOptions own{.position_tolerance = options.position_tolerance,
+                    .angle_tolerance = options.angle_tolerance};
+  if (options.max_iterations != 0) own.max_iterations = options.max_iterations;
+  return AnySolver(DrivenSolver(description.kinematics(), driven, own));
+}
+
 /// Solves the table block by block in constant memory.
 Summary solve_table(const ContinuumDescription& description, const IkArguments& arguments) {
   const Clock::time_point begin = Clock::now();
-  const AnySolver solver =
-      make_solver(arguments.solver, description.kinematics(), arguments.options);
+  const AnySolver solver = solver_of(description, arguments);
   const ContinuumRobot& robot = solver.robot();
   simulation::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = kTargetColumns};
   for (std::size_t k = 0; k < kTipColumns.size(); ++k)

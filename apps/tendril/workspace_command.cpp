@@ -21,6 +21,7 @@
 #include "simulation/rollout/run.hpp"
 #include "tendril/ik/workspace.hpp"
 #include "tendril/kinematics/section_workspace.hpp"
+#include "tendril/model/continuum/tendon_statics.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model_error.hpp"
 
@@ -306,6 +307,11 @@ int run(const WorkspaceArguments& arguments) {
   simulation::require_kind(arguments.robot, "workspace", {simulation::FileKind::Robot});
   const RobotDescription description = load_robot(arguments.robot);
   const ContinuumDescription& arm = continuum_of(description, arguments.robot, "workspace");
+  if (const std::optional<int> section = section_driven_in_part(arm))
+    throw ModelError(fmt::format(
+        "{}: section {} is not driven in every direction: must be, for a workspace: it is that of "
+        "all poses",
+        arguments.robot, *section + 1));
   Study study{.description = arm, .robot = arm.kinematics(), .sections = {}, .whole = {}};
   for (int i = 0; i < study.robot.section_count(); ++i)
     study.sections.push_back(section_workspace(study.robot.section(i)));

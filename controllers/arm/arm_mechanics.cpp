@@ -276,8 +276,10 @@ void ArmMechanics::command_tendons(const State& state, const ArmCommand& command
   for (std::size_t k = 0; k < coordinates_.size(); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
     const auto row = static_cast<Eigen::Index>(k);
-    motion_.desired[row] = command.q[row] - coordinate.offset;
-    motion_.rate[row] = feed_forward() * command.q_rate[row];
+    // A passive coordinate is where it is, whatever the command.
+    motion_.desired[row] =
+        coordinate.is_passive ? motion_.position[row] : command.q[row] - coordinate.offset;
+    motion_.rate[row] = coordinate.is_passive ? 0.0 : feed_forward() * command.q_rate[row];
     motion_.load[row] = coordinate.sign * load_[row];
   }
   switch (options_.commands) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "controllers/arm/passive_sections.hpp"
+#include "controllers/arm/driven_part.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/messages.hpp"
@@ -90,7 +90,7 @@ TipIntegralOptions press_options(const ArmContext& context) {
   if (context.settings.has("press_sections") && pressing > sections)
     throw ModelError(fmt::format("press_sections = {}: must be in [1, {}], the arm's sections",
                                  pressing, sections));
-  options.first_section = std::max(0, sections - pressing);
+  options.corrected = sections_from(context.robot, std::max(0, sections - pressing));
   return options;
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "controllers/arm/passive_sections.hpp"
+#include "controllers/arm/driven_part.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "tendril/model_error.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "controllers/arm/passive_sections.hpp"
+#include "controllers/arm/driven_part.hpp"
 #include "controllers/arm/path_settings.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "controllers/arm/passive_sections.hpp"
+#include "controllers/arm/driven_part.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"

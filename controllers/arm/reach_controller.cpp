@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "controllers/arm/passive_sections.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/obstacle_settings.hpp"
@@ -24,7 +23,13 @@ namespace {
 constexpr double kSearchDistance =
     1e-3;  // [m]: motion of the target after which other poses are tried again
 constexpr double kSearchAngle = 0.02;   // [rad]: likewise, of a target with a roll
+constexpr double kSearchBend = 0.05;    // [rad]: likewise, of the body of an arm driven in part
 constexpr int kSearchIterations = 200;  // budget of one such search
+constexpr double kBodyRate = 5.0;       // of the filter of its body's pose [1/s]
+constexpr int kDrivenIterations = 1000, kDrivenRestarts = 50;  // of an arm driven in part
+constexpr double kBetter = 0.9;  // of the error: where nothing meets the target, another pose is
+constexpr double kMet = 1e-3, kMetAngle = 0.02;  // [m], [rad]: error of a tip that is there
+constexpr double kOffTime = 2.0;  // [s]: that corrections may take, until a target is not reached
 constexpr int kRollSearchIterations = 4000;
 constexpr double kRollGainRatio = 0.3;  // of the tip's integral, which has to follow
 constexpr double kLeadGainRatio = 0.1;  // likewise
@@ -131,8 +136,32 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
                           .waits_for_base = settings.flag("wait_for_base")});
 }
 
-TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
+/// Refuses what an arm that is driven in part cannot do. Returns whether it is such an arm; one
+/// that is planar and else driven is not, where its other direction does not matter.
+bool is_driven_in_part(const ArmContext& context) {
+  if (context.actuation.moves_all()) return false;
+  const Settings& settings = context.settings;
+  const bool avoids = settings.flag("avoidance");
+  const bool has_roll = settings.choice<TipTask>("task") == TipTask::Pose;
+  const std::string solver = solver_name(settings);
+  const bool is_planar =
+      std::ranges::all_of(context.springs, [](const BodySpring& spring) { return spring.driven; });
+  if (is_planar) return !avoids && !has_roll && is_default(solver);
+  constexpr const char* kWhy = "of an arm that is not driven in every direction";
+  if (avoids) throw ModelError(fmt::format("avoidance = true: must be false {}", kWhy));
+  if (has_roll)
+    throw ModelError(fmt::format("task = pose: must be position or direction {}", kWhy));
+  if (!is_default(solver))
+    throw ModelError(fmt::format("solver = {}: must be {} {}", solver, kSolverNames.front(), kWhy));
+  if (context.actuation.directions.cols() == 0)
+    throw ModelError("robot: all sections are passive: nothing bends the arm to its target");
+  return true;
+}
+
+TipIntegralOptions correction(const ArmContext& context, TipTask task) {
+  TipIntegralOptions options = read_tip_integral(context.settings, context.timestep);
   options.direction = task != TipTask::Position;
+  if (is_driven_in_part(context)) options.corrected = context.actuation.projector();
   return options;
 }
 
@@ -143,6 +172,11 @@ Eigen::Vector3d rotation_vector_between(const Eigen::Vector3d& from,
   const double sine = axis.norm();
   return sine < 1e-12 ? Eigen::Vector3d::Zero()
                       : Eigen::Vector3d(axis * (std::atan2(sine, from.dot(to)) / sine));
+}
+
+/// Of both errors, a direction as the tip integral weighs it [m].
+double weighed_error(const IkResult& result) noexcept {
+  return result.position_error + TipIntegral::kDirectionArm * result.angle_error;
 }
 
 /// Rate below which a command is at rest [rad/s]: then a servo's lag of some 0.07 s moves the tip
@@ -196,13 +230,26 @@ ReachController::ReachController(const ArmContext& context)
       avoiding_(make_reactive_planner(context, rate_limit_)),
       lead_gain_(kLeadGainRatio * context.settings.number("integral_gain")),
       lead_(context.timestep),
-      integral_(context.robot,
-                with_direction(read_tip_integral(context.settings, context.timestep), task_),
-                context.timestep),
+      integral_(context.robot, correction(context, task_), context.timestep),
       walls_(context, TipContacts::With::FixedBodies),
       states_(static_cast<std::size_t>(context.robot.section_count())),
       q_solution_(context.robot.coordinate_count()) {
-  require_driven(context);
+  if (is_driven_in_part(context)) {
+    const SolverOptions options = solver_options(context.settings);
+    const auto solver = [&](int iterations, int restarts) {
+      return DrivenSolver(context.robot, context.actuation,
+                          {.max_iterations = iterations,
+                           .position_tolerance = options.position_tolerance,
+                           .angle_tolerance = options.angle_tolerance,
+                           .max_restarts = restarts});
+    };
+    part_.emplace(Part{solver(options.max_iterations, 0),
+                       solver(kDrivenIterations, kDrivenRestarts),
+                       BodyPose(context.actuation, kBodyRate)});
+    body_memory_ = memory_.part(part_->body.layout());
+    failed_body_ = memory_.vector(context.robot.coordinate_count());
+    off_time_ = memory_.number();
+  }
   static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
   context.scene.measure_target("target");
   if (avoiding_) {
@@ -210,7 +257,9 @@ ReachController::ReachController(const ArmContext& context)
     avoiding_memory_ = memory_.part(avoiding_->layout());
   } else {
     solution_memory_ = add_states(memory_, robot());
-    q_memory_ = memory_.matrix(straight_coordinates(robot()));
+    const Eigen::VectorXd straight = straight_coordinates(robot());
+    q_memory_ =
+        memory_.matrix<Eigen::VectorXd>(part_ ? context.actuation.driven * straight : straight);
     failed_ = memory_.flag();
     failed_target_ = memory_.matrix<Eigen::Vector3d>();
   }
@@ -248,20 +297,30 @@ double ReachController::planned_feed(std::span<const double> memory) const noexc
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
                                              std::span<const double> memory,
                                              std::span<double> next_memory) noexcept {
-  const IkResult near = tracker_.solve(target, states_, base);
+  const IkResult near =
+      part_ ? part_->tracker.solve(target, states_, base) : tracker_.solve(target, states_, base);
   failed_(next_memory) = false;
-  if (near.converged() || !searcher_) return near;
+  if (near.converged() || !(part_ || searcher_)) return near;
   const Eigen::Vector3d p = target.position();
   bool tried = failed_(memory) && (p - failed_target_(memory)).norm() < kSearchDistance;
   const bool has_roll = task_ == TipTask::Pose;
   if (has_roll)
     tried = tried && rotation_angle(Eigen::Matrix3d(failed_frame_(memory)), target.X_BG.linear()) <
                          kSearchAngle;
+  if (part_)
+    tried = tried && (part_->body.in(body_memory_(next_memory)) - failed_body_(memory))
+                             .lpNorm<Eigen::Infinity>() < kSearchBend;
   if (!tried) {
-    IkResult elsewhere = searcher_->solve(target, near.states, base);
+    IkResult elsewhere = part_ ? part_->searcher.solve(target, near.states, base)
+                               : searcher_->solve(target, near.states, base);
     elsewhere.iterations += near.iterations;
     if (elsewhere.converged()) return elsewhere;
     failed_target_(next_memory) = p;
+    if (part_) {
+      failed_body_(next_memory) = part_->body.in(body_memory_(next_memory));
+      failed_(next_memory) = true;
+      if (weighed_error(elsewhere) < kBetter * weighed_error(near)) return elsewhere;
+    }
     if (has_roll) failed_frame_(next_memory) = target.X_BG.linear();
   }
   failed_(next_memory) = true;
@@ -283,9 +342,14 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
   BaseState base = measurement.base;
   if (has_feed()) base.feed = feed_solution_(next_memory);
   if (has_spin()) base.spin = spin_solution_(next_memory);
+  if (part_) {
+    part_->tracker.set_body(part_->body.in(body_memory_(next_memory)));
+    part_->searcher.set_body(part_->body.in(body_memory_(next_memory)));
+  }
   const IkResult ik = inverse_kinematics(target, base, memory, next_memory);
   store_states(ik.states, solution_memory_(next_memory));
   to_coordinates(robot(), ik.states, q_solution_);
+  if (part_) q_solution_ -= part_->body.in(body_memory_(next_memory));
 
   // 2. Move the commands towards it; the step is scaled as a whole, not section by section.
   const auto q_last = q_memory_(memory);
@@ -380,6 +444,12 @@ std::optional<ReachController::Motion> ReachController::move(
     const Eigen::Isometry3d& X_BG, const Eigen::Vector3d& lead, const ArmMeasurement& measurement,
     std::span<const double> memory, std::span<double> next_memory, ArmCommand& command) noexcept {
   const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
+  if (part_) part_->body.update(measurement, body_memory_(memory), body_memory_(next_memory));
+  const auto command_plan = [&](const Eigen::Map<const Eigen::VectorXd>& q) {
+    command.q = q;
+    if (part_) command.q += part_->body.in(body_memory_(next_memory));
+    command.plan = command.q;
+  };
   BaseState base = measurement.base;  // as planned
   load_base(memory, next_memory, base);
   const double last_feed = base.feed;
@@ -387,18 +457,18 @@ std::optional<ReachController::Motion> ReachController::move(
 
   TipTarget target{X_BG, task_};
   if (!measurement.has_target || !is_finite(target)) {
-    command.q = q_last;
-    command.plan = q_last;
+    command_plan(q_last);
     return std::nullopt;
   }
   target.X_BG.translation() += lead;
   if (task_ == TipTask::Pose)
     target.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
-  const Plan plan = advance(target, measurement, memory, next_memory);
+  Plan plan = advance(target, measurement, memory, next_memory);
+  if (part_) judge({X_BG, task_}, measurement, memory, next_memory, plan);
+  const bool is_off = part_ && off_time_(next_memory) > 0.0;
   if (task_ == TipTask::Pose) correct_roll(X_BG, measurement, plan, next_memory);
   const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
-  command.q = q_next;
-  command.plan = q_next;
+  command_plan(q_next);
   command.q_rate = (q_next - q_last) / measurement.timestep;
   if (has_feed()) {
     command.base.feed = base.feed = planned_feed(next_memory);
@@ -410,21 +480,35 @@ std::optional<ReachController::Motion> ReachController::move(
                               .subspan(static_cast<std::size_t>(3 * rail_count()))
                         : solution_memory_(std::span<const double>(next_memory)),
               states_);
-  from_coordinates(robot(), q_next, states_);
-  const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, base);
+  from_coordinates(robot(), command.q, states_);
+  // A body that gives way is not where the kinematics have it: the tip itself is moved.
+  Eigen::Isometry3d X_BP = part_ ? X_BG : tip_pose(robot(), states_, base);
+  if (part_) X_BP.translation() += lead;
   const bool rests = std::abs(command.feed_rate) <= kRestRate * TipIntegral::kLengthScale &&
                      largest_change(robot(), q_next, q_last, TipIntegral::kLengthScale) <=
                          kRestRate * measurement.timestep;
   Motion motion{.reached = plan.reached,
                 .moving = plan.moving,
                 .frozen = plan.moving,
-                .resting = plan.reached && !plan.moving && rests,
+                .resting = plan.reached && !plan.moving && rests && !is_off,
                 .iterations = plan.iterations,
                 .scale = plan.scale,
                 .error = {}};
   motion.error << X_BP.translation() - lead - measurement.X_BE.translation(),
       rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
   return motion;
+}
+
+/// Judges a plan by the measured tip, for an arm that is driven in part: the nearest planned pose
+/// may be the right one, and one that meets the target wrong.
+void ReachController::judge(const TipTarget& target, const ArmMeasurement& measurement,
+                            std::span<const double> memory, std::span<double> next_memory,
+                            Plan& plan) const noexcept {
+  const bool is_there = position_error(measurement.X_BE, target) <= kMet &&
+                        angle_error(measurement.X_BE, target) <= kMetAngle;
+  off_time_(next_memory) =
+      is_there || plan.moving ? 0.0 : std::min(kOffTime, off_time_(memory) + measurement.timestep);
+  plan.reached = off_time_(next_memory) < kOffTime;
 }
 
 Eigen::Vector3d ReachController::correct(const Motion& motion, const ArmMeasurement& measurement,
@@ -440,6 +524,7 @@ Eigen::Vector3d ReachController::correct(const Motion& motion, const ArmMeasurem
     body_->compensate(measurement, command.q);
   else
     integral_.compensate_gravity_deflection(measurement, command.q);
+  if (part_) part_->tracker.limit(command.q);
   return off;
 }
 

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "controllers/arm/body_deflection.hpp"
+#include "controllers/arm/driven_part.hpp"
 #include "controllers/arm/reactive_planner.hpp"
 #include "controllers/arm/target_lead.hpp"
 #include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "tendril/ik/any_solver.hpp"
+#include "tendril/ik/driven_solver.hpp"
 
 namespace tendril {
 
@@ -27,6 +29,9 @@ namespace tendril {
 /// The position of a target that moves is led by what the tip would lag behind it (TargetLead).
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
+///
+/// Of a robot whose drives do not move everything, DrivenSolver finds what they can do from where
+/// the body is (BodyPose). The measured tip decides whether the target is reached.
 ///
 /// A tip that touches a fixed body in front of its plan is not corrected, which would press it on:
 /// then its status is Blocked.
@@ -74,7 +79,7 @@ class ReachController final : public ArmController {
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
   [[nodiscard]] bool has_feed() const noexcept { return robot().base().feed_limit > 0.0; }
   [[nodiscard]] bool has_spin() const noexcept {
-    return task_ == TipTask::Pose && robot().base().spin;
+    return (task_ == TipTask::Pose || part_) && robot().base().spin;
   }
   struct Plan {
     bool reached;  // the solution of the inverse kinematics reaches the target
@@ -87,7 +92,7 @@ class ReachController final : public ArmController {
   [[nodiscard]] double planned_feed(std::span<const double> memory) const noexcept;
   void load_base(std::span<const double> memory, std::span<double> next_memory,
                  BaseState& base) noexcept;
-  /// The planned pose in the memory.
+  /// The planned pose in the memory; of a robot that is driven in part, less that of its body.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
   /// Moves the roll's offset by one step against the measured error of the roll.
@@ -97,6 +102,9 @@ class ReachController final : public ArmController {
   [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
                              std::span<const double> memory,
                              std::span<double> next_memory) noexcept;
+  void judge(const TipTarget& target, const ArmMeasurement& measurement,
+             std::span<const double> memory, std::span<double> next_memory,
+             Plan& plan) const noexcept;
   [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
                                             std::span<const double> memory,
                                             std::span<double> next_memory) noexcept;
@@ -106,6 +114,12 @@ class ReachController final : public ArmController {
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
   std::optional<ReactivePlanner> avoiding_;
+  /// Of a robot that is driven in part: in place of tracker and searcher.
+  struct Part {
+    DrivenSolver tracker, searcher;
+    BodyPose body;
+  };
+  std::optional<Part> part_;
   double lead_gain_;  // [1/s]
   TargetLead lead_;
   TipIntegral integral_;
@@ -125,6 +139,11 @@ class ReachController final : public ArmController {
   double roll_gain_ = 0.0;  // [1/s]
   Slot<bool> base_known_;   // of a robot whose base moves: after its first step
   Slot<double> feed_solution_, feed_, spin_solution_, spin_;
+  // Of a robot that is driven in part: its body's pose, the one for which the search failed, and
+  // the time since when the tip is off its target [s].
+  Block body_memory_;
+  MatrixSlot<Eigen::VectorXd> failed_body_;
+  Slot<double> off_time_;
   Block lead_memory_, integral_memory_;
   Slot<double> hold_;  // time left without correction at a wall [s]
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "controllers/arm/passive_sections.hpp"
+#include "controllers/arm/driven_part.hpp"
 #include "controllers/arm/path_settings.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
@@ -53,7 +53,7 @@ int first_section(const ArmContext& context) {
 
 TipIntegralOptions correction(const ArmContext& context, int first) {
   TipIntegralOptions options = read_tip_integral(context.settings, context.timestep);
-  options.first_section = first;
+  options.corrected = sections_from(context.robot, first);
   return options;
 }
 

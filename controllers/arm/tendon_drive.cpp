@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/arm/servo.hpp"
+#include "tendril/kinematics/tendon_map.hpp"
 
 namespace tendril {
 namespace {
@@ -42,6 +43,13 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
   Eigen::MatrixXd moments(rows, count);
   for (Eigen::Index i = 0; i < rows; ++i)
     moments.row(i) = -jacobian_.col(bends_[static_cast<std::size_t>(i)].coordinate).transpose();
+  for (Eigen::Index i = 0; i + 1 < rows; ++i) {
+    const Bend& u = bends_[static_cast<std::size_t>(i)];
+    const Bend& v = bends_[static_cast<std::size_t>(i) + 1];
+    if (u.is_length || v.is_length || v.coordinate != u.coordinate + 1) continue;  // no v
+    drop_weak_direction(moments.middleRows<2>(i));
+    ++i;
+  }
   Eigen::VectorXd low(count), high(count);
   feeds_back_ = !tendons_.empty();
   for (Eigen::Index t = 0; t < count; ++t) {

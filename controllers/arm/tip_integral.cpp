@@ -19,7 +19,8 @@ TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& 
       ring_(layout_.matrix<Eigen::MatrixXd>(6, delay_steps_)),
       scale_(Eigen::VectorXd::Ones(n_)),
       J_(6, n_),
-      step_(n_) {
+      step_(n_),
+      projected_(n_) {
   for (int i = 0; i < robot.section_count(); ++i) {
     if (const Section& section = robot.section(i); section.is_extensible()) {
       const int coordinate = robot.coordinate_index(i) + 2;
@@ -29,15 +30,18 @@ TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& 
                             .low = section.retracted(),
                             .high = section.variable_length()});
     }
-    if (i == options.first_section) first_coordinate_ = robot.coordinate_index(i);
   }
 }
 
 void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
                               const Eigen::Matrix<double, 6, 1>& e) noexcept {
-  J_.noalias() = measurement.tip_jacobian.leftCols(n_) * scale_.asDiagonal();
+  const bool has_projector = options_.corrected.size() > 0;
+  if (has_projector)
+    J_.noalias() = measurement.tip_jacobian.leftCols(n_).lazyProduct(options_.corrected);
+  else
+    J_ = measurement.tip_jacobian.leftCols(n_);
+  J_ *= scale_.asDiagonal();
   J_.bottomRows<3>() *= kDirectionArm;
-  J_.leftCols(first_coordinate_).setZero();
   const double lambda2 = options_.damping * options_.damping;
   if (rows == 3) {
     Eigen::Matrix3d A;
@@ -53,6 +57,9 @@ void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
     step_.noalias() = J_.transpose() * y;
   }
   step_.array() *= scale_.array();
+  if (!has_projector) return;
+  projected_.noalias() = options_.corrected.lazyProduct(step_);
+  step_.swap(projected_);
 }
 
 Eigen::Vector3d TipIntegral::update(const ArmMeasurement& measurement,
@@ -112,6 +119,13 @@ void TipIntegral::compensate_gravity_deflection(const ArmMeasurement& measuremen
   e.head<3>() = -measurement.gravity_deflection;
   damped_step(measurement, 3, e);
   q += step_;
+}
+
+Eigen::MatrixXd sections_from(const ContinuumRobot& robot, int first) {
+  Eigen::MatrixXd projector =
+      Eigen::MatrixXd::Identity(robot.coordinate_count(), robot.coordinate_count());
+  projector.diagonal().head(robot.coordinate_index(first)).setZero();
+  return projector;
 }
 
 std::span<const SettingInfo> tip_integral_settings() noexcept {

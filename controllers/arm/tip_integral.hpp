@@ -19,8 +19,9 @@ struct TipIntegralOptions {
   double delay = 0.0;                   ///< age of the tip measurement [s]
   bool deflection_compensation = true;  ///< compensate_gravity_deflection has an effect
   bool direction = false;       ///< integrate the tip direction too (weighted by kDirectionArm)
-  int first_section = 0;        ///< sections before it are not corrected, >= 0
   bool within_lengths = false;  ///< no correction of a length leaves the length's range
+  /// Orthogonal projector of the coordinates on those that are corrected; empty: all.
+  Eigen::MatrixXd corrected = {};
 };
 
 /// Corrects section commands until the measured tip coincides with the planned tip: integral action
@@ -74,15 +75,17 @@ class TipIntegral {
   TipIntegralOptions options_;
   std::vector<LengthRange> lengths_;
   int n_, delay_steps_;
-  int first_coordinate_ = 0;  // of the first section that is corrected
   MemoryLayout layout_;
   MatrixSlot<Eigen::VectorXd> correction_;  // q_I
   Slot<int> oldest_;                        // of the ring, replaced by the newest
   MatrixSlot<Eigen::MatrixXd> ring_;        // errors, a column each
   Eigen::VectorXd scale_;                   // per coordinate: 1 for u, v; kLengthScale for s
   Eigen::Matrix<double, 6, Eigen::Dynamic> J_;
-  Eigen::VectorXd step_;
+  Eigen::VectorXd step_, projected_;
 };
+
+/// Projector on the sections from `first` on, from 0.
+[[nodiscard]] Eigen::MatrixXd sections_from(const ContinuumRobot& robot, int first);
 
 /// The settings of the tip integral, common to the controllers that have one. `read_tip_integral`
 /// reads them; it throws ModelError naming the setting.

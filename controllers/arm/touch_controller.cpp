@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controllers/arm/contact_response.hpp"
+#include "controllers/arm/driven_part.hpp"
 
 namespace tendril {
 namespace {
@@ -60,7 +61,9 @@ TouchController::TouchController(const ArmContext& context)
       force_time_(context.settings.number("force_time")),
       gain_(context.settings.number("integral_gain")),
       has_direction_(context.settings.choice<TipTask>("task") != TipTask::Position),
-      reach_memory_(memory_.part(reach_.memory_layout())) {}
+      reach_memory_(memory_.part(reach_.memory_layout())) {
+  require_driven(context);
+}
 
 /// Compliance of the arm along the normal, at the commands [m/N].
 double TouchController::compliance(const ArmMeasurement& measurement,

@@ -11,6 +11,7 @@
 #include "controllers/interface/fields.hpp"
 #include "controllers/interface/scene_query.hpp"
 #include "tendril/geometry/body_clearance.hpp"
+#include "tendril/kinematics/actuation.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 
 namespace tendril {
@@ -206,8 +207,9 @@ struct BodySpring {
                       field("lag", &B::lag, "s",
                             "with which moments follow their commands, of the slowest chamber"),
                       field("driven", &B::driven, "",
-                            "commands move it; else it is a bend of a passive section, and what is "
-                            "commanded to it has no effect")};
+                            "commands move it both ways by itself; else it is a bend of a passive "
+                            "section, or of one with fewer tendons than directions, and follows "
+                            "its command as far as they can")};
   }
 
   /// The moment that moves it, against the moment of gravity.
@@ -238,6 +240,7 @@ struct ArmContext {
   double body_radius = 0.0, bending_stiffness = 0.0;
   std::string_view name = {};  ///< of the robot
   std::span<const BodySpring> springs = {};
+  const Actuation& actuation = kMovesAll;  ///< what the drives move
   int tendon_count = 0;
   SceneQuery& scene = empty_scene();
 

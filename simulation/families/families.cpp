@@ -20,7 +20,7 @@ namespace generate {
 /// A generator: a file of its name. It depends on the draws and the difficulty only.
 using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
 Generate clutter, coil, maze, mobile_clutter, moving, path, pole, reach_around, shelf, touch, tube,
-    two_arms, vessel;
+    two_arms, underactuated, vessel;
 
 }  // namespace generate
 namespace {
@@ -45,6 +45,8 @@ constexpr Generator kGenerators[] = {
     {{"touch", "an arm presses on a wall with a force and slides along it"}, generate::touch},
     {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},
     {{"two_arms", "two arms reach for targets among each other"}, generate::two_arms},
+    {{"underactuated", "an arm that is not driven everywhere reaches two points"},
+     generate::underactuated},
     {{"vessel", "a catheter or a guidewire is steered to a target in a tree of vessels"},
      generate::vessel},
 };

@@ -3,6 +3,7 @@
 // Read continuum_robot.hpp first. The tensions for given moments: tension_distribution.hpp.
 
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <span>
 
@@ -70,5 +71,21 @@ class TendonMap {
   Eigen::MatrixXd jacobian_, inverse_;
   Eigen::VectorXd straight_;  // q
 };
+
+/// Part of the moments in the strong direction below which tendons do not bend in the other one:
+/// two wires on opposite sides, whose angles are rounded, bend in one plane.
+inline constexpr double kWeakDirection = 0.01;
+
+/// Removes the moments of unit tensions in a direction that is weak, from those on u and v of one
+/// section: 2 x tendons.
+template <class Moments>
+void drop_weak_direction(Moments&& moments) {
+  const Eigen::Matrix2d gram = moments * moments.transpose();
+  const Eigen::SelfAdjointEigenSolver<Eigen::Matrix2d> strengths(gram);  // ascending
+  if (strengths.eigenvalues()[0] >= kWeakDirection * kWeakDirection * strengths.eigenvalues()[1])
+    return;
+  const Eigen::Vector2d strong = strengths.eigenvectors().col(1);
+  moments = (strong * (strong.transpose() * moments)).eval();
+}
 
 }  // namespace tendril

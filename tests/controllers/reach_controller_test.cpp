@@ -274,3 +274,105 @@ TEST_CASE("reach: at a wall in front of the target nothing is integrated, and th
   CHECK(run.command.q != q);
   CHECK(run.report.status == ControllerStatus::Working);
 }
+
+namespace {
+
+/// The first section is passive and bent, of the second one tendons bend u alone, and only towards
+/// x; the last has a servo.
+Actuation partly_driven() {
+  Actuation actuation;
+  actuation.directions = Eigen::MatrixXd::Zero(6, 3);
+  actuation.directions(2, 0) = actuation.directions(4, 1) = actuation.directions(5, 2) = 1.0;
+  actuation.low = Vector3d(0.02, -2.0, -2.0);
+  actuation.high = Vector3d(1.5, 2.0, 2.0);
+  actuation.driven = actuation.directions * actuation.directions.transpose();
+  actuation.rest = actuation.compliance = VectorXd::Zero(6);
+  actuation.independent = {false, false, false, false, true, true};
+  return actuation;
+}
+
+ReachController make_partly_driven(const ContinuumRobot& robot, const Actuation& actuation,
+                                   std::vector<std::pair<std::string, std::string>> texts = {}) {
+  const Settings settings(ReachController::settings(), std::move(texts));
+  std::vector<BodySpring> springs;
+  for (const bool driven : actuation.independent)
+    springs.push_back({.stiffness = 0.5, .driven = driven});
+  return ReachController({.robot = robot,
+                          .settings = settings,
+                          .timestep = kTimestep,
+                          .springs = springs,
+                          .actuation = actuation});
+}
+
+}  // namespace
+
+TEST_CASE(
+    "reach: an arm that is driven in part reaches what its drives can do from where its "
+    "body is",
+    "[controllers]") {
+  const auto seed = GENERATE(range(0u, 10u));
+  CAPTURE(seed);
+  Random random(seed);
+  const ContinuumRobot robot({{.length = 0.1}, {.length = 0.1}, {.length = 0.1}});
+  const Actuation actuation = partly_driven();
+  ReachController controller = make_partly_driven(robot, actuation);
+  KinematicArm arm(robot, kTimestep);
+  VectorXd body = VectorXd::Zero(6), q = body;
+  for (const int k : {0, 1, 3}) body[k] = random.uniform(-0.5, 0.5);
+  q << body[0], body[1], random.uniform(0.1, 1.0), body[3], random.uniform(-1.0, 1.0),
+      random.uniform(-1.0, 1.0);
+  arm.move_to(q, {});
+  arm.move_target(arm.measurement.X_BE.translation());
+  arm.move_to(body, {});
+  ControllerRun run(controller, robot);
+  for (int i = 0; i < 3000; ++i) {
+    run.update(arm.measurement);
+    if (i > 100) {
+      const AllocationCounter counter;
+      run.update(arm.measurement);
+      REQUIRE(counter.count() == 0);
+    }
+    run.advance();
+    VectorXd next = run.command.q;
+    REQUIRE(next[2] >= 0.02 - 1e-6);
+    for (const int k : {0, 1, 3}) next[k] = body[k];  // no drive moves them
+    REQUIRE((next - run.command.q).norm() < 1e-6);
+    arm.move_to(next, run.command.base);
+    arm.pass_time();
+  }
+  CHECK(run.report.status == ControllerStatus::Working);
+  CHECK(run.report.tip_error < 1e-4);
+}
+
+TEST_CASE("reach: a target that drives cannot bring the tip to is said to be out of reach",
+          "[controllers]") {
+  const ContinuumRobot robot({{.length = 0.1}, {.length = 0.1}, {.length = 0.1}});
+  const Actuation actuation = partly_driven();
+  ReachController controller = make_partly_driven(robot, actuation);
+  KinematicArm arm(robot, kTimestep);
+  VectorXd q = VectorXd::Zero(6);
+  q << -1.2, 0.0, -1.0, 0.0, -0.5, 0.0;  // needs the passive section
+  arm.move_to(q, {});
+  arm.move_target(arm.measurement.X_BE.translation());
+  arm.move_to(VectorXd::Zero(6), {});
+  ControllerRun run(controller, robot);
+  for (int i = 0; i < 3000; ++i) run.step(arm);
+  CHECK(run.report.status == ControllerStatus::NotReached);
+  CHECK(run.report.tip_error > 1e-3);
+  CHECK(!run.report.arrived);
+}
+
+TEST_CASE("reach: what an arm that is driven in part cannot do is refused", "[controllers]") {
+  const ContinuumRobot robot({{.length = 0.1}, {.length = 0.1}, {.length = 0.1}});
+  Actuation actuation = partly_driven();
+  CHECK_THROWS_WITH(make_partly_driven(robot, actuation, {{"task", "pose"}}),
+                    "task = pose: must be position or direction of an arm that is not driven in "
+                    "every direction");
+  CHECK_THROWS_WITH(make_partly_driven(robot, actuation, {{"avoidance", "true"}}),
+                    Catch::StartsWith("avoidance = true: must be false"));
+  CHECK_THROWS_WITH(make_partly_driven(robot, actuation, {{"solver", "fabrikx"}}),
+                    Catch::StartsWith("solver = fabrikx: must be auto"));
+  actuation.directions.resize(6, 0);
+  CHECK_THROWS_WITH(make_partly_driven(robot, actuation),
+                    "robot: all sections are passive: nothing bends the arm to its target");
+}

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/arm/reach_controller.hpp"
+#include "controllers/arm/follow_controller.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -142,7 +142,7 @@ TEST_CASE("steer: what cannot be steered is refused with the reason", "[controll
   CHECK_THROWS_WITH(make<SteerController>(scope(false), bent, bent_path()), message);
   CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven, {{"arcs", "0 0.3"}}),
                     "arcs: path length = 0.3 m: must exceed the arm's length of 0.4 m");
-  CHECK_THROWS_WITH(make<ReachController>(scope(), kDriven, {}),
+  CHECK_THROWS_WITH(make<FollowController>(scope(), kDriven, bent_path()),
                     Catch::StartsWith("robot: section 1 is passive (bend_servo = false): "));
 }
 

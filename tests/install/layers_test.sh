@@ -38,7 +38,7 @@ simulation/engine      : tendril tendril/model controllers plugin
 simulation/scene       : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/files
 simulation/experiment  : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/scene
 simulation/rollout     : tendril tendril/* plugin simulation/files simulation/engine simulation/scene simulation/experiment
-simulation/families    : tendril tendril/* simulation/files simulation/experiment simulation/rollout
+simulation/families    : tendril tendril/* simulation/engine simulation/files simulation/experiment simulation/rollout
 simulation/plan        : tendril tendril/* controllers/arm plugin simulation/scene
 rendering              : tendril tendril/model tendril/recording simulation/files simulation/engine simulation/scene simulation/rollout
 

@@ -87,7 +87,7 @@ TEST_CASE("families: what is refused, and how it is said", "[families]") {
   CHECK_THROWS_WITH(
       generate_scene("swamp", 0, 0.5),
       "family: swamp: must be one of clutter, coil, maze, mobile_clutter, moving, path, "
-      "pole, reach_around, shelf, touch, tube, two_arms, vessel");
+      "pole, reach_around, shelf, touch, tube, two_arms, underactuated, vessel");
   CHECK_THROWS_WITH(generate_scene("pole", 0, 1.5), "--difficulty: 1.5: must be in [0, 1]");
   CHECK_THROWS_WITH(generate_scene("pole", 0, std::nan("")), Catch::Contains("must be in [0, 1]"));
 }

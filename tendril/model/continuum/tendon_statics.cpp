@@ -139,31 +139,70 @@ std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& rob
   return rows;
 }
 
-Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot) {
-  const TendonMap map(robot.kinematics(), tendon_routes(robot));
-  return -map.jacobian()(Eigen::all, coordinates_of_tendons(robot)).transpose();
+namespace {
+
+/// Moments of unit tensions on all coordinates.
+Eigen::MatrixXd all_moments(const ContinuumDescription& robot, const ContinuumRobot& kinematics) {
+  Eigen::MatrixXd moments = -TendonMap(kinematics, tendon_routes(robot)).jacobian().transpose();
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const int k = kinematics.coordinate_index(i);
+    if (robot.planar)
+      moments.row(k + 1).setZero();
+    else
+      drop_weak_direction(moments.middleRows<2>(k));
+  }
+  return moments;
 }
 
-std::optional<int> section_without_drive(const ContinuumDescription& robot) {
+}  // namespace
+
+Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot) {
+  return all_moments(robot, robot.kinematics())(coordinates_of_tendons(robot), Eigen::all);
+}
+
+namespace {
+
+/// The last section that its tendons and chambers cannot bend in every direction, or whose length
+/// they do not set, of those that `needs_bend`.
+template <class NeedsBend>
+std::optional<int> undriven_section(const ContinuumDescription& robot,
+                                    const NeedsBend& needs_bend) {
   Eigen::MatrixXd moments = moments_of_tendons(robot);
   // Of the forces in the direction in which each acts.
   for (std::size_t c = 0; c < robot.chambers.size(); ++c)
     if (robot.chambers[c].pushes())
       moments.col(static_cast<Eigen::Index>(robot.tendons.size() + c)) *= -1.0;
   auto row = moments.rows();
-  std::vector<Eigen::Index> bends;  // rows
+  std::vector<Eigen::Index> bends, needed;  // rows
   for (std::size_t i = robot.sections.size(); i-- > 0;) {
-    const bool has_bend = is_driven(robot.physics[i].bend) || is_passive(robot, i);
     const bool has_length = !has_free_length(robot, i);
+    if (!has_length) needed.push_back(--row);
+    const bool has_rows = !is_driven(robot.physics[i].bend) && !is_passive(robot, i);
+    const bool has_bend = is_driven(robot.physics[i].bend) || !needs_bend(i);
+    if (!has_bend && !has_rows) return static_cast<int>(i);  // passive
+    for (int k = 0; has_rows && k < (robot.planar ? 1 : 2); ++k) {
+      --row;
+      if (has_bend) continue;
+      bends.push_back(row);
+      needed.push_back(row);
+    }
     if (has_bend && has_length) continue;
-    if (!has_length) --row;
-    for (int k = 0; !has_bend && k < (robot.planar ? 1 : 2); ++k) bends.push_back(--row);
-    const Eigen::MatrixXd after = moments.bottomRows(moments.rows() - row);
+    const Eigen::MatrixXd after = moments(needed, Eigen::all);
     if (after.cols() == 0 || rank(after) < after.rows()) return static_cast<int>(i);
     // A length goes back by itself.
     if (!bends.empty() && !balance(moments(bends, Eigen::all))) return static_cast<int>(i);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> section_without_drive(const ContinuumDescription& robot) {
+  return undriven_section(robot, [&](std::size_t i) { return !robot.physics[i].gives_way; });
+}
+
+std::optional<int> section_driven_in_part(const ContinuumDescription& robot) {
+  return undriven_section(robot, [](std::size_t) { return true; });
 }
 
 /// What ends in section `i`, for the message that it is not enough.
@@ -178,8 +217,9 @@ std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
   }
   if (count == 0)
     return "; none ends here, and bend_servo = true would give it a servo, false let it be passive";
-  return fmt::format("; here end {}, angle = {} rad{}", count, angles,
-                     exceeds_turn ? ": is the unit rad, not degrees?" : "");
+  return fmt::format(
+      "; here end {}, angle = {} rad{}", count, angles,
+      exceeds_turn ? ": is the unit rad, not degrees?" : "; bend_servo = false allows that");
 }
 
 namespace {
@@ -188,13 +228,15 @@ namespace {
 /// controller that an experiment names instead says so itself.
 void refuse_passive(const Fields& top, const ContinuumDescription& robot) {
   const std::string& plugin = robot.controller.plugin;
-  if (!plugin.starts_with("tendril.") || plugin == "tendril.steer") return;
+  if (!plugin.starts_with("tendril.") || plugin == "tendril.steer" || plugin == "tendril.reach")
+    return;
   for (std::size_t i = 0; i < robot.sections.size(); ++i)
     if (is_passive(robot, i))
       top.tables("section")[i].refuse(
-          "bend_servo", fmt::format("the section is passive and cannot be bent by {}: must be "
-                                    "true, or the controller tendril.steer or one of your own",
-                                    plugin));
+          "bend_servo",
+          fmt::format("the section is passive and cannot be bent by {}: must be true, or the "
+                      "controller tendril.reach, tendril.steer or one of your own",
+                      plugin));
 }
 
 }  // namespace
@@ -221,11 +263,21 @@ void require_drives(const Fields& top, const ContinuumDescription& robot) {
 }
 
 void refuse_tendons_in_guide(const Fields& top, const ContinuumDescription& robot) {
-  if (tendon_count(robot) == 0 || !robot.guide.exists()) return;
-  top.tables(robot.tendons.empty() ? "chamber" : "tendon")
-      .front()
-      .refuse_object(
-          "an arm in a guide cannot have tendons or chambers: they would bend the links inside it");
+  if (!robot.guide.exists()) return;
+  const auto refuse = [&](const char* table, std::size_t i, const TendonRoute& route) {
+    double start = 0.0;  // of the first section that it bends
+    for (int k = 0; k < route.first_section; ++k)
+      start += rest_length(robot.sections[static_cast<std::size_t>(k)]);
+    if (start >= robot.guide.length) return;
+    top.tables(table)[i].refuse_object(
+        fmt::format("would bend links inside the guide: the first section that it bends begins "
+                    "{:.4g} m from the base, must begin past guide_length = {:.4g} m",
+                    start, robot.guide.length));
+  };
+  for (std::size_t i = 0; i < robot.tendons.size(); ++i)
+    refuse("tendon", i, robot.tendons[i].route);
+  for (std::size_t i = 0; i < robot.chambers.size(); ++i)
+    refuse("chamber", i, robot.chambers[i].route);
 }
 
 TendonCommands tendon_commands(const ContinuumDescription& robot, const Eigen::VectorXd& q) {
@@ -252,6 +304,106 @@ TendonCommands tendon_commands(const ContinuumDescription& robot, const Eigen::V
                 return command_of(robot, chamber, lengths[t], tensions[t]);
               }),
           .reached = found.reached};
+}
+
+namespace {
+
+/// Stiffness of the body against each coordinate [N m/rad], [N/m].
+Eigen::VectorXd body_stiffness(const ContinuumDescription& robot,
+                               const ContinuumRobot& kinematics) {
+  Eigen::VectorXd stiffness(kinematics.coordinate_count());
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const SectionPhysics& physics = robot.physics[static_cast<std::size_t>(i)];
+    const int k = kinematics.coordinate_index(i);
+    stiffness.segment<2>(k).setConstant(physics.bend_stiffness());
+    if (kinematics.section(i).is_extensible()) stiffness[k + 2] = physics.axial_stiffness;
+  }
+  return stiffness;
+}
+
+/// A coordinate that a servo moves, and its range.
+struct ServoCoordinate {
+  Eigen::Index coordinate;
+  double low, high;
+};
+
+std::vector<ServoCoordinate> servo_coordinates(const ContinuumDescription& robot,
+                                               const ContinuumRobot& kinematics) {
+  std::vector<ServoCoordinate> all;
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const SectionPhysics& physics = robot.physics[static_cast<std::size_t>(i)];
+    const Section& section = kinematics.section(i);
+    const int k = kinematics.coordinate_index(i);
+    const double limit = section.bend_angle_limit();
+    for (int axis = 0; is_driven(physics.bend) && axis < (robot.planar ? 1 : 2); ++axis)
+      all.push_back({k + axis, -limit, limit});
+    if (section.is_extensible() && is_driven(physics.length_drive))
+      all.push_back({k + 2, section.retracted(), section.variable_length()});
+  }
+  return all;
+}
+
+/// Tells whether tensions move a coordinate both ways.
+bool is_balanced(const Eigen::MatrixXd& moments, Eigen::Index coordinate) {
+  return (moments.row(coordinate).array() > 0.0).any() &&
+         (moments.row(coordinate).array() < 0.0).any();
+}
+
+}  // namespace
+
+Actuation actuation(const ContinuumDescription& robot) {
+  if (!robot.planar && !section_driven_in_part(robot)) return {};
+  const ContinuumRobot kinematics = robot.kinematics();
+  const Eigen::Index n = kinematics.coordinate_count();
+  const std::vector<ServoCoordinate> servos = servo_coordinates(robot, kinematics);
+  const Eigen::VectorXd stiffness = body_stiffness(robot, kinematics);
+  Eigen::MatrixXd moments = all_moments(robot, kinematics);
+  for (const ServoCoordinate& servo : servos) moments.row(servo.coordinate).setZero();
+  const Eigen::MatrixXd bends = stiffness.cwiseInverse().asDiagonal() * moments;
+
+  Actuation actuation;
+  actuation.driven = Eigen::MatrixXd::Zero(n, n);
+  actuation.rest = -body_moments(robot, kinematics, Eigen::VectorXd::Zero(n));
+  actuation.rest.array() /= stiffness.array();
+  actuation.compliance = stiffness.cwiseInverse();
+  std::vector<Eigen::VectorXd> columns;
+  std::vector<double> low, high;
+  for (const ServoCoordinate& servo : servos) {
+    columns.push_back(Eigen::VectorXd::Unit(n, servo.coordinate));
+    low.push_back(servo.low);
+    high.push_back(servo.high);
+    actuation.driven(servo.coordinate, servo.coordinate) = 1.0;
+    actuation.rest[servo.coordinate] = actuation.compliance[servo.coordinate] = 0.0;
+  }
+  const std::vector<std::pair<double, double>> ranges = tension_ranges(robot);
+  for (Eigen::Index t = 0; t < bends.cols(); ++t) {
+    const double size = bends.col(t).norm();
+    if (size == 0.0) continue;  // it bends sections with servos alone
+    columns.emplace_back(bends.col(t) / size);
+    low.push_back(size * ranges[static_cast<std::size_t>(t)].first);
+    high.push_back(size * ranges[static_cast<std::size_t>(t)].second);
+  }
+  const auto count = static_cast<Eigen::Index>(columns.size());
+  actuation.directions.resize(n, count);
+  for (Eigen::Index j = 0; j < count; ++j)
+    actuation.directions.col(j) = columns[static_cast<std::size_t>(j)];
+  actuation.low = Eigen::Map<const Eigen::VectorXd>(low.data(), count);
+  actuation.high = Eigen::Map<const Eigen::VectorXd>(high.data(), count);
+
+  // The tensions of least squares that TendonDrive finds for moments, and the bends that they make.
+  const std::vector<Eigen::Index> rows = coordinates_of_tendons(robot);
+  if (!rows.empty() && moments.cols() > 0) {
+    const Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition(
+        moments(rows, Eigen::all));
+    actuation.driven(Eigen::all, rows) +=
+        bends * decomposition.pseudoInverse() * stiffness(rows).asDiagonal();
+  }
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const bool alone = actuation.driven.row(k).isApprox(Eigen::RowVectorXd::Unit(n, k), 1e-6);
+    const bool by_servo = moments.row(k).isZero(0.0);
+    actuation.independent.push_back(alone && (by_servo || is_balanced(moments, k)));
+  }
+  return actuation;
 }
 
 std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {

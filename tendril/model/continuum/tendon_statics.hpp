@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tendril/kinematics/actuation.hpp"
 #include "tendril/kinematics/tendon_map.hpp"
 
 namespace tendril {
@@ -35,14 +36,22 @@ struct ContinuumDescription;
 /// Moments and forces of unit tensions on these coordinates: coordinates x tendons [m], [1].
 [[nodiscard]] Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot);
 
-/// Section without drives, from 0, not passive, that its tendons and chambers cannot bend in every
-/// direction or whose length they do not set: a controller needs that. The last one of several.
+/// Section, from 0, that neither drives nor its tendons and chambers bend in every direction, or
+/// whose length they do not set: a controller needs that, but for bends of sections whose file says
+/// so, `bend_servo = false`. The last one of several.
 [[nodiscard]] std::optional<int> section_without_drive(const ContinuumDescription& robot);
+
+/// The same of all sections: the last one that is passive, or has fewer tendons than directions.
+[[nodiscard]] std::optional<int> section_driven_in_part(const ContinuumDescription& robot);
+
+/// What drives, tendons and chambers do to the coordinates; default: they move everything. Without
+/// gravity, and with limits of tensions but not of servos.
+[[nodiscard]] Actuation actuation(const ContinuumDescription& robot);
 
 /// Throws ModelError naming that section.
 void require_drives(const Fields& top, const ContinuumDescription& robot);
 
-/// Throws ModelError if tendons or chambers would bend links inside a guide.
+/// Throws ModelError if tendons or chambers would bend links inside a guide, at any feed.
 void refuse_tendons_in_guide(const Fields& top, const ContinuumDescription& robot);
 
 /// Commands of the actuators of tendons and chambers.

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+
+#include "controllers/interface/arm_controller.hpp"
+
+// What an arm's drives move, and what its body does. One place for all controllers.
+namespace tendril {
+
+/// The first section, from 0, of those up to the tip that all are driven; the number of sections if
+/// the last one is not.
+[[nodiscard]] int first_steered(const ArmContext& context);
+
+/// Throws ModelError naming a section that is not driven in every direction: for controllers that
+/// command all of them.
+void require_driven(const ArmContext& context);
+
+/// The part of an arm's pose that no drive holds, q0 of its Actuation, as measured:
+///
+///     q0 = (1 - D) q + D (rest + compliance gravity_moment)
+///
+/// The second term, of bends that tendons hold, is where they would be without tensions. q0 passes
+/// a filter, since the body moves when the drives do. Source: docs/theory/control.md, "Arms that
+/// are driven in part".
+class BodyPose {
+ public:
+  /// @param rate  of the filter [1/s]; less where the arm's fundamental mode is less damped
+  BodyPose(const Actuation& actuation, double rate);
+
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+
+  /// One step.
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory) noexcept;
+  /// q0 after the last step.
+  [[nodiscard]] Eigen::Map<const Eigen::VectorXd> in(
+      std::span<const double> memory) const noexcept {
+    return pose_(memory);
+  }
+
+ private:
+  double rate_;
+  Eigen::MatrixXd driven_, body_;  // D, 1 - D
+  Eigen::VectorXd rest_, compliance_;
+  MemoryLayout layout_;
+  Slot<bool> known_ = layout_.flag();
+  MatrixSlot<Eigen::VectorXd> pose_;
+  Eigen::VectorXd free_, measured_;  // scratch
+};
+
+}  // namespace tendril
