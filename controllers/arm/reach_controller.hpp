@@ -1,11 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/arm/body_deflection.hpp"
-#include "controllers/arm/reactive_planner.hpp"
+#include "controllers/arm/pose_planner.hpp"
 #include "controllers/arm/target_lead.hpp"
 #include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
@@ -38,6 +39,9 @@ class ReachController final : public ArmController {
 
   /// Throws ModelError naming the setting.
   explicit ReachController(const ArmContext& context);
+  /// The same with a planner of its own, whose robot is that of the context on a rail; null: none,
+  /// no avoidance. Reads settings of `settings()` but `avoidance` and those of ReactivePlanner.
+  ReachController(const ArmContext& context, std::unique_ptr<PosePlanner> planner);
 
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
@@ -83,7 +87,7 @@ class ReachController final : public ArmController {
     double scale;  // fraction of the remaining path that this step covers
   };
   /// Sections before the arm's own in the planner's robot.
-  [[nodiscard]] int rail_count() const noexcept { return avoiding_->robot().rail_count(); }
+  [[nodiscard]] int rail_count() const noexcept { return planner_->robot().rail_count(); }
   [[nodiscard]] double planned_feed(std::span<const double> memory) const noexcept;
   void load_base(std::span<const double> memory, std::span<double> next_memory,
                  BaseState& base) noexcept;
@@ -105,16 +109,16 @@ class ReachController final : public ArmController {
   double rate_limit_, feed_speed_;
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
-  std::optional<ReactivePlanner> avoiding_;
+  std::unique_ptr<PosePlanner> planner_;  // with avoidance
   double lead_gain_;  // [1/s]
   TargetLead lead_;
   TipIntegral integral_;
   TipContacts walls_;
   std::optional<BodyDeflection> body_;  // with avoidance
 
-  // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the
+  // Of a planner its memory; otherwise the IK solution, the planned pose, and the
   // target for which the search failed.
-  Block avoiding_memory_, solution_memory_;
+  Block planner_memory_, solution_memory_;
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;
   MatrixSlot<Eigen::Vector3d> failed_target_;
