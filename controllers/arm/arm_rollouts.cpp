@@ -9,8 +9,21 @@
 namespace tendril {
 namespace {
 
-constexpr ArcSearch kSearch{.tolerance = 1e-3, .most_steps = 12};
-constexpr double kDeepest = 2.0;  // of the margin: deeper violations cost no more
+constexpr double kResolution = 4e-3;  // [m] of the body, half of a piece with one distance
+constexpr double kDeepest = 2.0;      // of the margin: deeper violations cost no more
+
+/// Lowers `least` to the distance of the arc between two arc lengths from the obstacles, where that
+/// is less. The piece is halved where a point of it may be nearer.
+void find_least(const Obstacles& obstacles, const BodyArc& arc, double from, double to,
+                double& least) noexcept {
+  const double half = 0.5 * (to - from), middle = from + half;
+  const double distance = obstacles.nearest(arc.point(middle), least + half).distance;
+  if (distance >= least + half) return;
+  least = std::min(least, distance);
+  if (half <= kResolution) return;
+  find_least(obstacles, arc, from, middle, least);
+  find_least(obstacles, arc, middle, to, least);
+}
 
 }  // namespace
 
@@ -79,10 +92,10 @@ void ArmRollouts::advance(int sample, int step, const Start& start, const TipTar
   if (target.task != TipTask::Position)
     distance += TipIntegral::kDirectionArm *
                 std::acos(std::clamp(end.tangent_at(end.length).dot(target.direction()), -1.0, 1.0));
-  ArcSearch search = kSearch;
-  search.below = options_.body_radius + options_.margin;
-  const double clearance = obstacles.nearest(arcs, search).distance - options_.body_radius;
-  const double violation = (options_.margin - clearance) / options_.margin;
+  const double enough = options_.body_radius + options_.margin;
+  double least = enough;
+  for (const BodyArc& arc : arcs) find_least(obstacles, arc, 0.0, arc.length, least);
+  const double violation = (enough - least) / options_.margin;
 
   // 3. Its cost.
   double& cost = costs_[static_cast<std::size_t>(sample)];
