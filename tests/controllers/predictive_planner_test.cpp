@@ -52,7 +52,7 @@ struct Crossing {
 
   [[nodiscard]] Isometry3d pose_at(double time) const {
     Isometry3d X = Isometry3d::Identity();
-    X.translation() = Vector3d(-kAmplitude * std::cos(speed / kAmplitude * time), 0.04, 0.15);
+    X.translation() = Vector3d(-kAmplitude * std::cos(speed / kAmplitude * time), -0.04, 0.15);
     X.linear() = Eigen::AngleAxisd(1.5707963267948966, Vector3d::UnitX()).toRotationMatrix();
     return X;
   }
