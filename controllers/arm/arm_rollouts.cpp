@@ -90,8 +90,9 @@ void ArmRollouts::advance(int sample, int step, const Start& start, const TipTar
   const BodyArc& end = arcs.back();
   double distance = (end.end() - target.position()).norm();
   if (target.task != TipTask::Position)
-    distance += TipIntegral::kDirectionArm *
-                std::acos(std::clamp(end.tangent_at(end.length).dot(target.direction()), -1.0, 1.0));
+    distance +=
+        TipIntegral::kDirectionArm *
+        std::acos(std::clamp(end.tangent_at(end.length).dot(target.direction()), -1.0, 1.0));
   const double enough = options_.body_radius + options_.margin;
   double least = enough;
   for (const BodyArc& arc : arcs) find_least(obstacles, arc, 0.0, arc.length, least);

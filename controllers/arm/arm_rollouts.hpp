@@ -13,15 +13,15 @@ namespace tendril {
 
 /// What is predicted of an arm, and what it costs.
 struct RolloutOptions {
-  int samples = 64;            ///< plans that are predicted, >= 1
-  int steps = 40;              ///< of a prediction, >= kKnots
-  double horizon = 0.8;        ///< [s], > 0
-  PoseRates rates;             ///< of the commands
-  double body_radius = 0.0;    ///< [m], >= 0
-  double margin = 0.005;       ///< least clearance between body and obstacles [m], > 0
-  double obstacle_weight = 50; ///< of a clearance that is less, >= 0
-  double rate_weight = 0.02;   ///< of the rates of the commands, >= 0
-  double end_weight = 1.0;     ///< of the tip's distance at the end, >= 0
+  int samples = 64;             ///< plans that are predicted, >= 1
+  int steps = 40;               ///< of a prediction, >= kKnots
+  double horizon = 0.8;         ///< [s], > 0
+  PoseRates rates;              ///< of the commands
+  double body_radius = 0.0;     ///< [m], >= 0
+  double margin = 0.005;        ///< least clearance between body and obstacles [m], > 0
+  double obstacle_weight = 50;  ///< of a clearance that is less, >= 0
+  double rate_weight = 0.02;    ///< of the rates of the commands, >= 0
+  double end_weight = 1.0;      ///< of the tip's distance at the end, >= 0
 };
 
 /// Predicts many plans of an arm at once, as arcs of constant curvature: the commands follow the

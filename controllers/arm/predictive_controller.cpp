@@ -55,8 +55,7 @@ std::unique_ptr<ArmController> make_predictive_controller(const ArmContext& cont
   const Settings& settings = context.settings;
   const double margin = settings.number("obstacle_margin"), horizon = settings.number("horizon"),
                period = settings.number("plan_period");
-  if (margin <= 0.0)
-    throw ModelError(fmt::format("obstacle_margin = {}: must be > 0", margin));
+  if (margin <= 0.0) throw ModelError(fmt::format("obstacle_margin = {}: must be > 0", margin));
   if (period > horizon / ArmRollouts::kKnots)
     throw ModelError(fmt::format("plan_period = {}: must be at most a fifth of horizon = {}",
                                  settings.text("plan_period"), settings.text("horizon")));

@@ -171,8 +171,9 @@ void PredictivePlanner::sample(const ArmRollouts::Start& start, std::span<double
     q_next_ = q_solution_;
     const double deviation = kOtherNoise * std::ldexp(options_.noise, -(s % kScales));
     for (Eigen::Index k = 0; k < q_next_.size(); ++k)
-      q_next_[k] += deviation * scale_[k] *
-                    random.normal(first(s) + static_cast<std::uint64_t>(k) * RandomDraws::kPerNormal);
+      q_next_[k] +=
+          deviation * scale_[k] *
+          random.normal(first(s) + static_cast<std::uint64_t>(k) * RandomDraws::kPerNormal);
     clamp(q_next_);
     const IkResult other = solver_.solve(start.target, states_, start.base);
     step.iterations += other.iterations;
@@ -203,8 +204,8 @@ void PredictivePlanner::take(int sample, std::span<double> next_memory) noexcept
 /// Sets q_next_ to where the plan, made `steps` ago, has the arm after this step.
 void PredictivePlanner::follow(int steps, std::span<const double> next_memory) noexcept {
   const double left = rollouts_.knot_time() - steps * options_.timestep;
-  q_next_ = q_last_ + std::min(1.0, options_.timestep / left) *
-                          (plan_(next_memory).col(0) - q_last_);
+  q_next_ =
+      q_last_ + std::min(1.0, options_.timestep / left) * (plan_(next_memory).col(0) - q_last_);
 }
 
 void PredictivePlanner::make_plan(const ArmRollouts::Start& start, std::span<double> next_memory,
@@ -224,8 +225,8 @@ void PredictivePlanner::make_plan(const ArmRollouts::Start& start, std::span<dou
     average += weights_[static_cast<std::size_t>(s)] * rollouts_.reached(s);
   rollouts_.set_polyline(mean);
   rollouts_.predict(start, mean, mean + 1, obstacles_);
-  const auto best = static_cast<int>(std::min_element(costs_.begin(), costs_.end()) -
-                                     costs_.begin());
+  const auto best =
+      static_cast<int>(std::min_element(costs_.begin(), costs_.end()) - costs_.begin());
   take(rollouts_.cost(mean) < rollouts_.cost(best) ? mean : best, next_memory);
   round_(next_memory) += 1;
 }
@@ -266,8 +267,8 @@ PosePlanner::Step PredictivePlanner::step(const TipTarget& target,
   // 3. One step along it.
   q_next_ = q_solution_;
   if (follows_(next_memory)) follow(steps_(memory), next_memory);
-  step.scale = std::min(1.0, options_.rollouts.rates.fraction(robot(), q_last_, q_next_,
-                                                              options_.timestep));
+  step.scale =
+      std::min(1.0, options_.rollouts.rates.fraction(robot(), q_last_, q_next_, options_.timestep));
   q_next_ = q_last_ + step.scale * (q_next_ - q_last_);
   step.there = q_next_ == q_solution_;
   load_states(solution_memory_(memory), states_);

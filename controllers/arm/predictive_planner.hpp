@@ -59,8 +59,7 @@ class PredictivePlanner final : public PosePlanner {
                std::span<const double> memory, std::span<double> next_memory) noexcept;
   void make_plan(const ArmRollouts::Start& start, std::span<double> next_memory,
                  Step& step) noexcept;
-  void sample(const ArmRollouts::Start& start, std::span<double> next_memory,
-              Step& step) noexcept;
+  void sample(const ArmRollouts::Start& start, std::span<double> next_memory, Step& step) noexcept;
   void set_line(int sample, const Eigen::Ref<const Eigen::VectorXd>& pose) noexcept;
   void add_noise(int sample, const RandomDraws& random, std::uint64_t first) noexcept;
   void take(int sample, std::span<double> next_memory) noexcept;

@@ -246,8 +246,7 @@ Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
 }
 
 double ReachController::planned_feed(std::span<const double> memory) const noexcept {
-  return planner_ ? planner_->pose(planner_memory_(memory))[kRailCoordinates - 1]
-                   : feed_(memory);
+  return planner_ ? planner_->pose(planner_memory_(memory))[kRailCoordinates - 1] : feed_(memory);
 }
 
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
@@ -278,8 +277,8 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
                                                std::span<const double> memory,
                                                std::span<double> next_memory) noexcept {
   if (planner_) {
-    const PosePlanner::Step step = planner_->step(target, measurement, planner_memory_(memory),
-                                                  planner_memory_(next_memory));
+    const PosePlanner::Step step =
+        planner_->step(target, measurement, planner_memory_(memory), planner_memory_(next_memory));
     return {step.reached, !step.there, step.iterations, step.scale};
   }
   // 1. Inverse kinematics from the last solution.
@@ -411,8 +410,8 @@ std::optional<ReachController::Motion> ReachController::move(
   if (has_spin()) command.base.spin = base.spin = spin_(next_memory);
 
   load_states(planner_ ? planner_->solution(planner_memory_(next_memory))
-                              .subspan(static_cast<std::size_t>(3 * rail_count()))
-                        : solution_memory_(std::span<const double>(next_memory)),
+                             .subspan(static_cast<std::size_t>(3 * rail_count()))
+                       : solution_memory_(std::span<const double>(next_memory)),
               states_);
   from_coordinates(robot(), q_next, states_);
   const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, base);

@@ -108,9 +108,9 @@ class ReachController final : public ArmController {
   TipTask task_;
   double rate_limit_, feed_speed_;
   AnySolver tracker_;
-  std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
+  std::optional<AnySolver> searcher_;     // where tracker_ alone does not search
   std::unique_ptr<PosePlanner> planner_;  // with avoidance
-  double lead_gain_;  // [1/s]
+  double lead_gain_;                      // [1/s]
   TargetLead lead_;
   TipIntegral integral_;
   TipContacts walls_;

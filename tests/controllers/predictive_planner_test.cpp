@@ -76,8 +76,8 @@ struct Crossing {
     for (int i = 0; i < robot.section_count(); ++i)
       for (int k = 0; k <= 24; ++k)
         least = std::min(
-            least,
-            obstacles.nearest(backbone_pose(robot, states, {}, i, k / 24.0).translation()).distance);
+            least, obstacles.nearest(backbone_pose(robot, states, {}, i, k / 24.0).translation())
+                       .distance);
     return least - kBodyRadius;
   }
 
