@@ -33,7 +33,7 @@ struct RolloutOptions {
 /// with the distance d of the tip from the target (of a direction: plus TipIntegral::kDirectionArm
 /// times the angle), the length L of the arm, the part v of the margin that is violated, and the
 /// fraction r of the largest rates. Only the constructor allocates. Source: docs/theory/control.md,
-/// "Prediction". Tested by: arm_rollouts_test.
+/// "Prediction". Tested by: predictive_planner_test.
 class ArmRollouts {
  public:
   static constexpr int kKnots = 5;  ///< poses of a plan, at equal times, the last at the horizon

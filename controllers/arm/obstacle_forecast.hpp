@@ -10,7 +10,7 @@ namespace tendril {
 
 /// Poses of moving obstacles ahead in time: they keep the velocity and the rate of rotation that
 /// were measured from step to step, smoothed over kSmoothing. A jump of an obstacle is no motion.
-/// Tested by: obstacle_forecast_test.
+/// Tested by: predictive_planner_test.
 class ObstacleForecast {
  public:
   static constexpr double kSmoothing = 0.03;  ///< of the velocities [s]
