@@ -4,6 +4,7 @@
 #include "controllers/arm/computed_moment_controller.hpp"
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "controllers/arm/follow_controller.hpp"
+#include "controllers/arm/predictive_controller.hpp"
 #include "controllers/arm/reach_controller.hpp"
 #include "controllers/arm/steer_controller.hpp"
 #include "controllers/arm/touch_controller.hpp"
@@ -34,6 +35,11 @@ const std::vector<ControllerKind>& built_in_controllers() {
   static const std::vector<ControllerKind> all = [] {
     std::vector<ControllerKind> kinds{
         controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
+        {"tendril.predictive",
+         "the tip follows a mocap body among moving obstacles, by plans that are predicted and "
+         "sampled",
+         predictive_settings(), ReachController::kQuantities,
+         Make<ArmContext>(make_predictive_controller)},
         controller_kind<ComputedMomentController>(
             "tendril.computed_moment",
             "the tip follows a mocap body by commanded moments: arms with motors, "

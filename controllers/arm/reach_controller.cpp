@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "controllers/arm/reactive_planner.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/obstacle_settings.hpp"
@@ -41,7 +42,6 @@ constexpr int kFabrikxSearchIterations = 300;
 constexpr int kRotationPeriod = 25;  // of FABRIKx, in iterations
 constexpr int kRailCoordinates = 3;  // of a robot on a rail, before its own
 constexpr std::string_view kFabrikx = "fabrikx";
-const Obstacles kNoObstacles;  // of a measurement without them
 
 SolverOptions solver_options(const Settings& settings) {
   return {.max_iterations = settings.integer("max_iterations"),
@@ -113,27 +113,38 @@ std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settin
              : default_solver(robot, options, kSearchIterations, kSearchRestarts);
 }
 
-std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, double rate_limit) {
+constexpr const char* kInPart = "of an arm that is not driven in every direction";
+
+/// Every section is driven, if only in the plane of a planar arm.
+bool drives_every_section(const ArmContext& context) {
+  return std::ranges::all_of(context.springs,
+                             [](const BodySpring& spring) { return spring.driven; });
+}
+
+std::unique_ptr<PosePlanner> make_reactive_planner(const ArmContext& context) {
   const Settings& settings = context.settings;
   const double margin = settings.number("obstacle_margin");
-  if (!settings.flag("avoidance")) return std::nullopt;
+  if (!settings.flag("avoidance")) return nullptr;
   if (const std::string name = solver_name(settings); !is_default(name))
     throw ModelError(
         fmt::format("solver = {}: must be {} with avoidance", name, kSolverNames.front()));
   if (settings.choice<TipTask>("task") == TipTask::Pose)
     throw ModelError("task = pose: must be position or direction with avoidance");
+  if (!drives_every_section(context))
+    throw ModelError(fmt::format("avoidance = true: must be false {}", kInPart));
   const SolverOptions options = solver_options(settings);
   const MeasuredObstacles measured = context.scene.measure_obstacles("obstacles", margin);
-  return ReactivePlanner(context.robot.on_rail(), measured.obstacles, measured.moving_count,
-                         {.position_tolerance = options.position_tolerance,
-                          .angle_tolerance = options.angle_tolerance,
-                          .max_iterations = options.max_iterations,
-                          .body_radius = context.body_radius,
-                          .margin = margin,
-                          .rate_limit = rate_limit,
-                          .feed_speed = settings.number("feed_speed"),
-                          .timestep = context.timestep,
-                          .waits_for_base = settings.flag("wait_for_base")});
+  return std::make_unique<ReactivePlanner>(
+      context.robot.on_rail(), measured.obstacles, measured.moving_count,
+      ReactivePlannerOptions{.position_tolerance = options.position_tolerance,
+                             .angle_tolerance = options.angle_tolerance,
+                             .max_iterations = options.max_iterations,
+                             .body_radius = context.body_radius,
+                             .margin = margin,
+                             .rates = {.rate_limit = settings.number("rate_limit"),
+                                       .feed_speed = settings.number("feed_speed")},
+                             .timestep = context.timestep,
+                             .waits_for_base = settings.flag("wait_for_base")});
 }
 
 /// Refuses what an arm that is driven in part cannot do. Returns whether it is such an arm; one
@@ -141,27 +152,23 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
 bool is_driven_in_part(const ArmContext& context) {
   if (context.actuation.moves_all()) return false;
   const Settings& settings = context.settings;
-  const bool avoids = settings.flag("avoidance");
   const bool has_roll = settings.choice<TipTask>("task") == TipTask::Pose;
   const std::string solver = solver_name(settings);
-  const bool is_planar =
-      std::ranges::all_of(context.springs, [](const BodySpring& spring) { return spring.driven; });
-  if (is_planar) return !avoids && !has_roll && is_default(solver);
-  constexpr const char* kWhy = "of an arm that is not driven in every direction";
-  if (avoids) throw ModelError(fmt::format("avoidance = true: must be false {}", kWhy));
+  if (drives_every_section(context)) return !has_roll && is_default(solver);
   if (has_roll)
-    throw ModelError(fmt::format("task = pose: must be position or direction {}", kWhy));
+    throw ModelError(fmt::format("task = pose: must be position or direction {}", kInPart));
   if (!is_default(solver))
-    throw ModelError(fmt::format("solver = {}: must be {} {}", solver, kSolverNames.front(), kWhy));
+    throw ModelError(
+        fmt::format("solver = {}: must be {} {}", solver, kSolverNames.front(), kInPart));
   if (context.actuation.directions.cols() == 0)
     throw ModelError("robot: all sections are passive: nothing bends the arm to its target");
   return true;
 }
 
-TipIntegralOptions correction(const ArmContext& context, TipTask task) {
+TipIntegralOptions correction(const ArmContext& context, TipTask task, bool in_part) {
   TipIntegralOptions options = read_tip_integral(context.settings, context.timestep);
   options.direction = task != TipTask::Position;
-  if (is_driven_in_part(context)) options.corrected = context.actuation.projector();
+  if (in_part) options.corrected = context.actuation.projector();
   return options;
 }
 
@@ -221,40 +228,48 @@ std::span<const SettingInfo> ReachController::settings() {
   return kAll;
 }
 
+std::optional<ReachController::Part> ReachController::make_part(const ArmContext& context) {
+  if (!is_driven_in_part(context)) return std::nullopt;
+  const SolverOptions options = solver_options(context.settings);
+  const auto solver = [&](int iterations, int restarts) {
+    return DrivenSolver(context.robot, context.actuation,
+                        {.max_iterations = iterations,
+                         .position_tolerance = options.position_tolerance,
+                         .angle_tolerance = options.angle_tolerance,
+                         .max_restarts = restarts});
+  };
+  return Part{solver(options.max_iterations, 0), solver(kDrivenIterations, kDrivenRestarts),
+              BodyPose(context.actuation, kBodyRate)};
+}
+
 ReachController::ReachController(const ArmContext& context)
+    : ReachController(context, make_reactive_planner(context)) {}
+
+ReachController::ReachController(const ArmContext& context, std::unique_ptr<PosePlanner> planner)
     : task_(context.settings.choice<TipTask>("task")),
       rate_limit_(context.settings.number("rate_limit")),
       feed_speed_(context.settings.number("feed_speed")),
-      tracker_(make_tracker(context.robot, context.settings)),
-      searcher_(make_searcher(context.robot, context.settings)),
-      avoiding_(make_reactive_planner(context, rate_limit_)),
+      tracker_(planner ? default_solver(context.robot, solver_options(context.settings), 0, 0)
+                       : make_tracker(context.robot, context.settings)),
+      searcher_(planner ? std::nullopt : make_searcher(context.robot, context.settings)),
+      planner_(std::move(planner)),
+      part_(planner_ ? std::nullopt : make_part(context)),
       lead_gain_(kLeadGainRatio * context.settings.number("integral_gain")),
       lead_(context.timestep),
-      integral_(context.robot, correction(context, task_), context.timestep),
+      integral_(context.robot, correction(context, task_, part_.has_value()), context.timestep),
       walls_(context, TipContacts::With::FixedBodies),
       states_(static_cast<std::size_t>(context.robot.section_count())),
       q_solution_(context.robot.coordinate_count()) {
-  if (is_driven_in_part(context)) {
-    const SolverOptions options = solver_options(context.settings);
-    const auto solver = [&](int iterations, int restarts) {
-      return DrivenSolver(context.robot, context.actuation,
-                          {.max_iterations = iterations,
-                           .position_tolerance = options.position_tolerance,
-                           .angle_tolerance = options.angle_tolerance,
-                           .max_restarts = restarts});
-    };
-    part_.emplace(Part{solver(options.max_iterations, 0),
-                       solver(kDrivenIterations, kDrivenRestarts),
-                       BodyPose(context.actuation, kBodyRate)});
+  if (part_) {
     body_memory_ = memory_.part(part_->body.layout());
     failed_body_ = memory_.vector(context.robot.coordinate_count());
     off_time_ = memory_.number();
   }
   static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
   context.scene.measure_target("target");
-  if (avoiding_) {
+  if (planner_) {
     if (context.settings.flag("deflection_compensation")) body_.emplace(context.robot);
-    avoiding_memory_ = memory_.part(avoiding_->layout());
+    planner_memory_ = memory_.part(planner_->layout());
   } else {
     solution_memory_ = add_states(memory_, robot());
     const Eigen::VectorXd straight = straight_coordinates(robot());
@@ -269,7 +284,7 @@ ReachController::ReachController(const ArmContext& context)
     roll_gain_ = context.settings.number("integral_gain");
   }
   if (has_feed() || has_spin()) base_known_ = memory_.flag();
-  if (has_feed() && !avoiding_) {
+  if (has_feed() && !planner_) {
     feed_solution_ = memory_.number();
     feed_ = memory_.number();
   }
@@ -284,14 +299,13 @@ ReachController::ReachController(const ArmContext& context)
 
 Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
     std::span<const double> memory) const noexcept {
-  if (!avoiding_) return q_memory_(memory);
-  const double* const pose = avoiding_->pose(avoiding_memory_(memory)).data();
+  if (!planner_) return q_memory_(memory);
+  const double* const pose = planner_->pose(planner_memory_(memory)).data();
   return {pose + kRailCoordinates * rail_count(), robot().coordinate_count()};
 }
 
 double ReachController::planned_feed(std::span<const double> memory) const noexcept {
-  return avoiding_ ? avoiding_->pose(avoiding_memory_(memory))[kRailCoordinates - 1]
-                   : feed_(memory);
+  return planner_ ? planner_->pose(planner_memory_(memory))[kRailCoordinates - 1] : feed_(memory);
 }
 
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
@@ -331,10 +345,9 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
                                                const ArmMeasurement& measurement,
                                                std::span<const double> memory,
                                                std::span<double> next_memory) noexcept {
-  if (avoiding_) {
-    const ReactivePlanner::Step step = avoiding_->step(
-        target, measurement.base, measurement.obstacles ? *measurement.obstacles : kNoObstacles,
-        avoiding_memory_(memory), avoiding_memory_(next_memory));
+  if (planner_) {
+    const PosePlanner::Step step =
+        planner_->step(target, measurement, planner_memory_(memory), planner_memory_(next_memory));
     return {step.reached, !step.there, step.iterations, step.scale};
   }
   // 1. Inverse kinematics from the last solution.
@@ -395,7 +408,7 @@ void ReachController::load_base(std::span<const double> memory, std::span<double
   if (!has_feed() && !has_spin()) return;
   if (!base_known_(memory)) {
     base_known_(next_memory) = true;
-    if (has_feed() && !avoiding_) {
+    if (has_feed() && !planner_) {
       feed_(next_memory) = base.feed;
       feed_solution_(next_memory) = base.feed;
     }
@@ -476,9 +489,9 @@ std::optional<ReachController::Motion> ReachController::move(
   }
   if (has_spin()) command.base.spin = base.spin = spin_(next_memory);
 
-  load_states(avoiding_ ? avoiding_->solution(avoiding_memory_(next_memory))
-                              .subspan(static_cast<std::size_t>(3 * rail_count()))
-                        : solution_memory_(std::span<const double>(next_memory)),
+  load_states(planner_ ? planner_->solution(planner_memory_(next_memory))
+                             .subspan(static_cast<std::size_t>(3 * rail_count()))
+                       : solution_memory_(std::span<const double>(next_memory)),
               states_);
   from_coordinates(robot(), command.q, states_);
   // A body that gives way is not where the kinematics have it: the tip itself is moved.

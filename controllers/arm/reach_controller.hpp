@@ -1,12 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/driven_part.hpp"
-#include "controllers/arm/reactive_planner.hpp"
+#include "controllers/arm/pose_planner.hpp"
 #include "controllers/arm/target_lead.hpp"
 #include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
@@ -43,6 +44,9 @@ class ReachController final : public ArmController {
 
   /// Throws ModelError naming the setting.
   explicit ReachController(const ArmContext& context);
+  /// The same with a planner of its own, whose robot is that of the context on a rail; null: none,
+  /// no avoidance. Reads settings of `settings()` but `avoidance` and those of ReactivePlanner.
+  ReachController(const ArmContext& context, std::unique_ptr<PosePlanner> planner);
 
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
@@ -88,7 +92,7 @@ class ReachController final : public ArmController {
     double scale;  // fraction of the remaining path that this step covers
   };
   /// Sections before the arm's own in the planner's robot.
-  [[nodiscard]] int rail_count() const noexcept { return avoiding_->robot().rail_count(); }
+  [[nodiscard]] int rail_count() const noexcept { return planner_->robot().rail_count(); }
   [[nodiscard]] double planned_feed(std::span<const double> memory) const noexcept;
   void load_base(std::span<const double> memory, std::span<double> next_memory,
                  BaseState& base) noexcept;
@@ -112,13 +116,14 @@ class ReachController final : public ArmController {
   TipTask task_;
   double rate_limit_, feed_speed_;
   AnySolver tracker_;
-  std::optional<AnySolver> searcher_;  // where tracker_ alone does not search
-  std::optional<ReactivePlanner> avoiding_;
+  std::optional<AnySolver> searcher_;     // where tracker_ alone does not search
+  std::unique_ptr<PosePlanner> planner_;  // with avoidance
   /// Of a robot that is driven in part: in place of tracker and searcher.
   struct Part {
     DrivenSolver tracker, searcher;
     BodyPose body;
   };
+  static std::optional<Part> make_part(const ArmContext& context);
   std::optional<Part> part_;
   double lead_gain_;  // [1/s]
   TargetLead lead_;
@@ -126,9 +131,9 @@ class ReachController final : public ArmController {
   TipContacts walls_;
   std::optional<BodyDeflection> body_;  // with avoidance
 
-  // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the
+  // Of a planner its memory; otherwise the IK solution, the planned pose, and the
   // target for which the search failed.
-  Block avoiding_memory_, solution_memory_;
+  Block planner_memory_, solution_memory_;
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;
   MatrixSlot<Eigen::Vector3d> failed_target_;

@@ -48,6 +48,8 @@ constexpr double kMaxLoss = 1e-4;           // [m], of clearance in a step towar
 constexpr Eigen::Index kShift = 2;          // of a robot on a rail: its coordinate
 constexpr double kMinGain = 1e-9;           // [m], of clearance in a step that backs away
 
+const Obstacles kNoObstacles;  // of a measurement without them
+
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
   return {.max_iterations = iterations,
           .position_tolerance = options.position_tolerance,
@@ -62,7 +64,8 @@ ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterat
 
 ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& obstacles,
                                  int moving, const ReactivePlannerOptions& options)
-    : options_(options),
+    : PosePlanner(robot),
+      options_(options),
       moving_(moving),
       slack_((kPathMargin - kGuardMargin) * options.margin),
       tracker_(robot, solver_options(options, options.max_iterations)),
@@ -71,8 +74,6 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       planner_(robot,
                {.safety_distance = options.body_radius + kPathMargin * options.margin,
                 .resolution = std::clamp(0.5 * options.margin, kMinResolution, kMaxResolution)}),
-      solution_memory_(add_states(layout_, robot)),
-      pose_memory_(layout_.matrix(straight_coordinates(robot))),
       searching_(layout_.flag()),
       searched_target_(layout_.matrix<Vector3d>()),
       search_steps_(layout_.counter()),
@@ -415,12 +416,7 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
 /// Returns the fraction of the line between two poses that one step covers within the rate limit.
 double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
                                       const Eigen::VectorXd& to) const noexcept {
-  const double change = largest_change(robot(), from, to, TipIntegral::kLengthScale);
-  const double fraction =
-      std::min(1.0, options_.rate_limit * options_.timestep / std::max(change, 1e-12));
-  if (robot().rail_count() == 0) return fraction;
-  const double shift = std::abs(to[kShift] - from[kShift]);
-  return std::min(fraction, options_.feed_speed * options_.timestep / std::max(shift, 1e-12));
+  return std::min(1.0, options_.rates.fraction(robot(), from, to, options_.timestep));
 }
 
 /// Takes one step towards q_goal_, into q_next_, if it is free.
@@ -436,14 +432,14 @@ void ReactivePlanner::follow(const BaseState& base, double slack, std::span<doub
   }
 }
 
-ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseState& measured,
-                                            const Obstacles& obstacles,
-                                            std::span<const double> memory,
-                                            std::span<double> next_memory) noexcept {
+PosePlanner::Step ReactivePlanner::step(const TipTarget& target, const ArmMeasurement& measurement,
+                                        std::span<const double> memory,
+                                        std::span<double> next_memory) noexcept {
   Step step;
-  place_obstacles(obstacles, memory, next_memory);
+  place_obstacles(measurement.obstacles ? *measurement.obstacles : kNoObstacles, memory,
+                  next_memory);
   q_last_ = pose(memory);
-  BaseState base = measured;
+  BaseState base = measurement.base;
   if (robot().rail_count() > 0) {
     if (!rail_known_(memory)) q_last_[kShift] = base.feed;
     rail_known_(next_memory) = true;

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "controllers/interface/controller.hpp"
+#include "controllers/arm/pose_planner.hpp"
 #include "tendril/avoidance/arm_path_planner.hpp"
 #include "tendril/avoidance/obstacle_solver.hpp"
 
@@ -17,9 +17,7 @@ struct ReactivePlannerOptions {
   int max_iterations = 50;           ///< of the inverse kinematics in one step, >= 1
   double body_radius = 0.0;          ///< [m], >= 0
   double margin = 0.002;             ///< least clearance between body and obstacles [m], >= 0
-  double rate_limit = 5.0;           ///< largest rate of a section command [rad/s], > 0
-  /// Largest speed of the shift of a robot `on_rail` [m/s], > 0.
-  double feed_speed = std::numeric_limits<double>::infinity();
+  PoseRates rates;
   double timestep = 0.002;  ///< [s], > 0
   /// While the base moves, and where nothing reaches the target, the arm keeps its pose. The base
   /// moves when all obstacles do.
@@ -47,9 +45,8 @@ struct ReactivePlannerOptions {
 ///
 /// A base that feeds is planned too where the robot is `ContinuumRobot::on_rail`.
 ///
-/// Only the constructor allocates or throws; the work of a step is bounded. The whole state is in
-/// the caller's memory.
-class ReactivePlanner {
+/// Only the constructor allocates or throws; the work of a step is bounded.
+class ReactivePlanner final : public PosePlanner {
  public:
   static constexpr double kLookAhead = 0.05;  ///< [s]
   static constexpr double kMaxGrowth = 0.02;  ///< largest inflation of a moving obstacle [m]
@@ -61,31 +58,11 @@ class ReactivePlanner {
   ReactivePlanner(const ContinuumRobot& robot, const Obstacles& obstacles, int moving,
                   const ReactivePlannerOptions& options);
 
-  /// Layout of its memory.
-  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
-  /// The planned pose in the memory.
-  [[nodiscard]] Eigen::Map<const Eigen::VectorXd> pose(
-      std::span<const double> memory) const noexcept {
-    return pose_memory_(memory);
-  }
-  /// The solution in the memory: theta, phi, extension of each section.
-  [[nodiscard]] std::span<const double> solution(std::span<const double> memory) const noexcept {
-    return solution_memory_(memory);
-  }
+  /// `measurement.obstacles` has the shapes given to the constructor at their present poses.
+  Step step(const TipTarget& target, const ArmMeasurement& measurement,
+            std::span<const double> memory, std::span<double> next_memory) noexcept override;
 
-  struct Step {
-    bool reached = false;  ///< the solution reaches the target, and there is a path to it
-    bool there = false;    ///< the planned pose is the solution
-    int iterations = 0;    ///< poses evaluated by the inverse kinematics
-    double scale = 0.0;    ///< fraction of the step to the next waypoint or the solution
-  };
-  /// One step. `obstacles` has the shapes given to the constructor at their present poses. The new
-  /// planned pose is in `next_memory`, which is a copy of `memory` on entry. Of a robot on a rail
-  /// the measured feed counts in the first step only.
-  Step step(const TipTarget& target, const BaseState& measured, const Obstacles& obstacles,
-            std::span<const double> memory, std::span<double> next_memory) noexcept;
-
-  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept override { return tracker_.robot(); }
 
  private:
   void place_obstacles(const Obstacles& obstacles, std::span<const double> memory,
@@ -118,9 +95,6 @@ class ReactivePlanner {
   ObstacleSolver tracker_, searcher_, stepper_;
   ArmPathPlanner planner_;
 
-  MemoryLayout layout_;
-  Block solution_memory_;
-  MatrixSlot<Eigen::VectorXd> pose_memory_;
   // A search: for which target, its steps so far, the solutions found (a column each), whether the
   // trees are growing, and how often they began to.
   Slot<bool> searching_;

@@ -356,29 +356,49 @@ BodyArcs::BodyArcs(const ContinuumRobot& robot) : robot_(robot) {
     arcs_.resize(arcs_.size() + robot.section(i).length_weights().size(), BodyArc{.section = i});
 }
 
-std::span<const BodyArc> BodyArcs::at(SectionStates states, const BaseState& base) noexcept {
-  assert(static_cast<int>(states.size()) == robot_.section_count());
+template <class BendOf>
+std::span<const BodyArc> BodyArcs::place(const BaseState& base, const BendOf& bend_of) noexcept {
   const Isometry3d X_BS = base_pose(base);
   Vector3d x = X_BS.linear().col(0), y = X_BS.linear().col(1), z = X_BS.linear().col(2);
   Vector3d p = X_BS.translation();
   std::size_t first = 0;
   for (int i = 0; i < robot_.section_count(); ++i) {
     const Section& section = robot_.section(i);
-    const SectionState& state = states[static_cast<std::size_t>(i)];
-    const double cp = std::cos(state.phi), sp = std::sin(state.phi);
+    const Bend bend = bend_of(i);
+    const double cp = bend.cos_phi, sp = bend.sin_phi;
     const Vector3d e = cp * x + sp * y, n = cp * y - sp * x;
     const std::size_t count = section.length_weights().size();
-    place_section_arcs(section, p, z, e, state.theta, section.length() + state.extension,
+    place_section_arcs(section, p, z, e, bend.theta, section.length() + bend.extension,
                        std::span(arcs_).subspan(first, count));
     first += count;
     p = arcs_[first - 1].end();
-    const double c = std::cos(state.theta), s = std::sin(state.theta);
+    const double c = std::cos(bend.theta), s = std::sin(bend.theta);
     const Vector3d rotated = c * e - s * z;
     z = c * z + s * e;
     x = cp * rotated - sp * n;
     y = sp * rotated + cp * n;
   }
   return std::span<const BodyArc>(arcs_).subspan(static_cast<std::size_t>(robot_.rail_count()));
+}
+
+std::span<const BodyArc> BodyArcs::at(SectionStates states, const BaseState& base) noexcept {
+  assert(static_cast<int>(states.size()) == robot_.section_count());
+  return place(base, [&](int i) {
+    const SectionState& state = states[static_cast<std::size_t>(i)];
+    return Bend{state.theta, std::cos(state.phi), std::sin(state.phi), state.extension};
+  });
+}
+
+std::span<const BodyArc> BodyArcs::at(const Eigen::Ref<const Eigen::VectorXd>& q,
+                                      const BaseState& base) noexcept {
+  assert(q.size() == robot_.coordinate_count());
+  return place(base, [&](int i) {
+    const int k = robot_.coordinate_index(i);
+    const double extension = robot_.section(i).is_extensible() ? q[k + 2] : 0.0;
+    const double theta = std::sqrt(q[k] * q[k] + q[k + 1] * q[k + 1]);
+    if (theta < kStraight) return Bend{0.0, 1.0, 0.0, extension};
+    return Bend{theta, q[k] / theta, q[k + 1] / theta, extension};
+  });
 }
 
 Clearance body_clearance(BodyArcs& body, SectionStates states, const BaseState& base,

@@ -158,8 +158,18 @@ class BodyArcs {
   explicit BodyArcs(const ContinuumRobot& robot);
   /// Arcs of a pose; valid until the next call.
   std::span<const BodyArc> at(SectionStates states, const BaseState& base = {}) noexcept;
+  /// The same of smooth coordinates, without their angles.
+  std::span<const BodyArc> at(const Eigen::Ref<const Eigen::VectorXd>& q,
+                              const BaseState& base = {}) noexcept;
 
  private:
+  /// A section's bend angle, the cosine and sine of its direction, and its variable length.
+  struct Bend {
+    double theta, cos_phi, sin_phi, extension;
+  };
+  template <class BendOf>
+  std::span<const BodyArc> place(const BaseState& base, const BendOf& bend_of) noexcept;
+
   ContinuumRobot robot_;
   std::vector<BodyArc> arcs_;
 };

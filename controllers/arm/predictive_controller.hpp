@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "controllers/arm/reach_controller.hpp"
+
+namespace tendril {
+
+/// Settings of `tendril.predictive`: those of `tendril.reach` without its avoidance, and those of
+/// PredictivePlanner. It reports what `tendril.reach` does.
+[[nodiscard]] std::span<const SettingInfo> predictive_settings();
+
+/// Makes a ReachController whose motion is planned by PredictivePlanner. Throws ModelError naming
+/// the setting.
+[[nodiscard]] std::unique_ptr<ArmController> make_predictive_controller(const ArmContext& context);
+
+}  // namespace tendril
