@@ -16,7 +16,8 @@ namespace {
 
 constexpr double kThickness = 0.06;  // radius of a tendon, of its distance from the backbone
 using Color = std::array<float, 3>;
-constexpr Color kSlack{0.16F, 0.18F, 0.22F}, kEmpty{0.55F, 0.70F, 0.88F}, kFull{0.90F, 0.13F, 0.10F};
+constexpr Color kSlack{0.16F, 0.18F, 0.22F}, kEmpty{0.55F, 0.70F, 0.88F},
+    kFull{0.90F, 0.13F, 0.10F};
 
 /// Point of the backbone where tendons pass through: a disk, or in a section without disks the
 /// middle of a body of the chain.

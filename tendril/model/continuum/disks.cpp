@@ -56,7 +56,8 @@ void make_visual(XmlNode& geom) {
 }
 
 void write_rod(const ArmDocument& arm, int section, double fraction, XmlNode& geom, XmlNode& body) {
-  const std::optional<Disks>& disks = arm.robot.physics[static_cast<std::size_t>(section - 1)].disks;
+  const std::optional<Disks>& disks =
+      arm.robot.physics[static_cast<std::size_t>(section - 1)].disks;
   if (!disks) return;
   geom.set("group", kCollisionGroup);
   make_visual(body.add("geom", {{"name", names::rod(*geom.find("name"))},

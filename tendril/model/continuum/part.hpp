@@ -54,8 +54,7 @@ struct ArmPartKind {
 };
 
 /// All kinds, in the order in which their tables are read and their elements are added.
-extern const ArmPartKind kPayloadKind, kSuctionKind, kGripperKind, kTipCameraKind,
-    kSkinKind;
+extern const ArmPartKind kPayloadKind, kSuctionKind, kGripperKind, kTipCameraKind, kSkinKind;
 inline constexpr std::array kArmPartKinds{&kPayloadKind, &kSuctionKind, &kGripperKind,
                                           &kTipCameraKind, &kSkinKind};
 

@@ -131,8 +131,7 @@ void hide_links(const ArmDocument& arm, double low, double high) {
 
 }  // namespace
 
-constinit const ArmPartKind kSkinKind{
-    .table = "skin", .keys = kKeys, .actuator = {}, .read = read};
+constinit const ArmPartKind kSkinKind{.table = "skin", .keys = kKeys, .actuator = {}, .read = read};
 
 TriangleMesh divided(TriangleMesh mesh, double length) {
   const auto z = [&](int vertex) { return mesh.vertices[static_cast<std::size_t>(vertex)].z(); };
