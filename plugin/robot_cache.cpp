@@ -45,9 +45,7 @@ std::string key_of(const std::string& text, const std::string& arm_text) {
 Robot cached_robot(const std::string& text, const std::string& arm_text) {
   const std::string key = key_of(text, arm_text);
   if (Robot known = cache().find(key)) return known;
-  // Files named by settings have been read already: their texts are settings of the instance.
-  const auto read = [&](const std::string&) { return arm_text; };
-  auto robot = std::make_shared<const RobotDescription>(parse_robot(text, "robot", {}, read));
+  auto robot = std::make_shared<const RobotDescription>(parse_configured(text, arm_text));
   cache().keep(key, robot);
   return robot;
 }

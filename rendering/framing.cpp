@@ -25,13 +25,6 @@ Axes axes_of(const mjvGLCamera& eye) {
   return axes;
 }
 
-bool is_drawn(const mjModel& model, int geom, const mjvOption& options) {
-  const int type = model.geom_type[geom];
-  if (type == mjGEOM_PLANE || type == mjGEOM_HFIELD) return false;
-  const int group = std::clamp(model.geom_group[geom], 0, mjNGROUP - 1);
-  return options.geomgroup[group] != 0 && model.geom_rgba[4 * geom + 3] > 0.0F;
-}
-
 /// Grows around points.
 class Box {
  public:
@@ -63,12 +56,11 @@ double distance_to(const mjModel& model, const mjData& data, int geom, const mjt
 
 std::vector<int> geoms_to_show(const mjModel& model) {
   const RobotBodies robots(model);
-  const mjvOption options = image_options();
   std::vector<int> geoms;
   for (int geom = 0; geom < model.ngeom; ++geom) {
     const bool is_included = robots.empty() ? model.body_weldid[model.geom_bodyid[geom]] != 0
                                             : robots.base_of_geom(geom) != 0;
-    if (is_included && is_drawn(model, geom, options)) geoms.push_back(geom);
+    if (is_included && is_shown(model, geom)) geoms.push_back(geom);
   }
   return geoms;
 }
@@ -169,10 +161,9 @@ std::optional<mjvCamera> Framing::camera() const {
 
 Subject::Subject(const mjModel& model, double near_to) : model_(&model), near_(near_to) {
   const RobotBodies robots(model);
-  const mjvOption options = image_options();
   std::map<int, std::size_t> group_of;  // of a body
   for (int geom = 0; geom < model.ngeom; ++geom) {
-    if (!is_drawn(model, geom, options)) continue;
+    if (!is_shown(model, geom)) continue;
     const int body = model.geom_bodyid[geom];
     if (model.body_weldid[body] != 0 || robots.base_of_geom(geom) != 0 ||
         model.body_mocapid[model.body_rootid[body]] >= 0) {

@@ -8,10 +8,12 @@
 #include <optional>
 
 #include "rendering/changed_region.hpp"
+#include "rendering/drive_routes.hpp"
 #include "rendering/egl_context.hpp"
 #include "rendering/shadow_volume.hpp"
 #include "rendering/smooth_body.hpp"
 #include "simulation/engine/engine.hpp"
+#include "tendril/model/continuum/disks.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -83,6 +85,18 @@ mjvOption image_options() {
   return options;
 }
 
+bool is_shown(const mjModel& model, int geom) {
+  const int type = model.geom_type[geom];
+  if (type == mjGEOM_PLANE || type == mjGEOM_HFIELD || !(model.geom_rgba[4 * geom + 3] > 0.0F))
+    return false;
+  const int group = std::clamp(model.geom_group[geom], 0, mjNGROUP - 1);
+  if (image_options().geomgroup[group] != 0) return true;
+  const int* const bones = model.skin_bonebodyid;
+  return group == kCollisionGroup && model.geom_contype[geom] != 0 &&
+         std::find(bones, bones + model.nskinbone, model.geom_bodyid[geom]) !=
+             bones + model.nskinbone;
+}
+
 void see_from_body(const mjModel& model, const mjvCamera& camera, mjvScene& scene) noexcept {
   if (camera.type != mjCAMERA_FIXED) return;
   const int body = model.cam_bodyid[camera.fixedcamid], first = model.body_geomadr[body];
@@ -130,12 +144,13 @@ struct OffscreenRenderer::Impl {
   mjvOption options = image_options();
   Drawing drawing;
   SmoothBody smooth_body;
+  DriveRoutes drive_routes;
   ShadowVolume shadows;
   Image image;
   std::vector<std::uint8_t> bottom_up;
 
   Impl(const mjModel& shown, const Drawing& desired)
-      : model(&shown), drawing(desired), smooth_body(shown) {
+      : model(&shown), drawing(desired), smooth_body(shown), drive_routes(shown) {
     options.flags[mjVIS_CONTACTFORCE] = drawing.forces ? 1 : 0;
     mjr_defaultContext(&context);
     mjv_defaultScene(&scene);
@@ -226,6 +241,7 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
   mjv_updateScene(self.model, &data, &self.options, nullptr, &view, mjCAT_ALL, &scene);
   see_from_body(*self.model, view, scene);
   if (!self.drawing.links) self.smooth_body.draw(scene);
+  self.drive_routes.draw(*self.model, data, scene);
   scale_force_arrows(*self.model, scene);
   if (!self.shadows.empty()) {
     self.shadows.add(*self.model, data);
@@ -267,7 +283,9 @@ std::vector<mjvGeom> OffscreenRenderer::geoms(mjData& data, const std::vector<bo
   Impl& self = *impl_;
   mjvCamera any;
   mjv_defaultFreeCamera(self.model, &any);
-  mjv_updateScene(self.model, &data, &self.options, nullptr, &any, mjCAT_ALL, &self.scene);
+  mjvOption options = self.options;
+  options.geomgroup[kCollisionGroup] = 1;  // the links in a skin
+  mjv_updateScene(self.model, &data, &options, nullptr, &any, mjCAT_ALL, &self.scene);
   if (!self.drawing.links) self.smooth_body.draw(self.scene);
   std::vector<mjvGeom> found;
   std::copy_if(self.scene.geoms, self.scene.geoms + self.scene.ngeom, std::back_inserter(found),

@@ -24,6 +24,9 @@ void require_camera(const mjModel& model, const std::string& name);
 /// forces as arrows.
 [[nodiscard]] mjvOption image_options();
 
+/// Tells whether images show an object itself, or a skin in its place: not a plane or height field.
+[[nodiscard]] bool is_shown(const mjModel& model, int geom);
+
 /// Options of a drawing.
 struct Drawing {
   bool forces = true;        ///< contact forces as arrows

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rendering/offscreen.hpp"
+
 namespace tendril::simulation {
 namespace {
 
@@ -11,15 +13,6 @@ constexpr double kBack =
     4.0;  // of the light from the middle, in radii: floors reach higher than the volume
 constexpr double kCoarsest = 8.0;  // map, in sizes of what the model asks for
 constexpr double kEdge = 1.02;     // the map's outermost pixels have no shadows
-
-bool throws_shadows(const mjModel& model, int geom) {
-  const int type = model.geom_type[geom];
-  if (type == mjGEOM_PLANE || type == mjGEOM_HFIELD) return false;
-  mjvOption usual;
-  mjv_defaultOption(&usual);
-  const int group = std::clamp(model.geom_group[geom], 0, mjNGROUP - 1);
-  return usual.geomgroup[group] != 0 && model.geom_rgba[4 * geom + 3] > 0.0F;
-}
 
 }  // namespace
 
@@ -31,7 +24,7 @@ void ShadowVolume::add(const mjModel& model, const mjData& data) {
     high[i] = is_new ? -mjMAXVAL : high_[i];
   }
   for (int geom = 0; geom < model.ngeom; ++geom) {
-    if (!throws_shadows(model, geom)) continue;
+    if (!is_shown(model, geom)) continue;
     const mjtNum* const box = model.geom_aabb + 6 * geom;  // center and half sizes
     const mjtNum* const turn = data.geom_xmat + 9 * geom;
     mjtNum center[3];

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "simulation/scene/robot_bodies.hpp"
+#include "tendril/model/continuum/disks.hpp"
 #include "tendril/model/continuum/mjcf.hpp"
 
 namespace tendril::simulation {
@@ -37,8 +38,10 @@ SmoothBody::SmoothBody(const mjModel& model) {
   const RobotBodies robots(model);
   for (const RobotBodies::Robot& robot : robots.robots()) {
     std::vector<Part> arm;
+    // What is drawn of a link: itself, or the rod in it.
     const auto geom_of = [&](const std::string& name) {
-      return mj_name2id(&model, mjOBJ_GEOM, robot.names(name).c_str());
+      const int rod = mj_name2id(&model, mjOBJ_GEOM, robot.names(names::rod(name)).c_str());
+      return rod >= 0 ? rod : mj_name2id(&model, mjOBJ_GEOM, robot.names(name).c_str());
     };
     if (const int root = geom_of(names::kRoot); root >= 0)
       arm.push_back({root, -model.geom_size[3 * root + 1]});

@@ -6,10 +6,9 @@
 
 namespace tendril::simulation {
 
-/// Draws the links of each continuum arm as one smooth body. Its centerline passes through the
-/// middles of the links, at each in the direction from the one before to the one after (Hermite's
-/// cubic).
-/// Only the drawing changes; the links remain what touches.
+/// Draws the links of each continuum arm, or the rods in them, as one smooth body. Its centerline
+/// passes through the middles of the links, at each in the direction from the one before to the one
+/// after (Hermite's cubic). Only the drawing changes; the links remain what touches.
 class SmoothBody {
  public:
   explicit SmoothBody(const mjModel& model);

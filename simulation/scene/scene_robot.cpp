@@ -49,7 +49,7 @@ RobotDescription description_of(const mjModel& model, int plugin,
     return has_texts(robot, text, arm);
   });
   if (found != known.end()) return *found;
-  return parse_robot(text, "robot", {}, [&](const std::string&) { return arm; });
+  return parse_configured(text, arm);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ MjcfDocument::MjcfDocument(std::string_view file_kind, const std::string& name)
       defaults(root_.add("default")),
       asset(root_.add("asset")),
       worldbody(root_.add("worldbody")),
+      deformable(root_.add("deformable")),
       contact(root_.add("contact")),
       equality(root_.add("equality")),
       tendon(root_.add("tendon")),

@@ -42,7 +42,7 @@ class MjcfDocument {
 
  public:
   XmlNode &compiler, &option, &visual, &extension, &defaults, &asset;
-  XmlNode &worldbody, &contact, &equality, &tendon, &actuator, &sensor;
+  XmlNode &worldbody, &deformable, &contact, &equality, &tendon, &actuator, &sensor;
   Keyframe keyframe = Keyframe::None;
 
   /// Sets the options that models of robots are made for. `iterations` 0: the engine's default.

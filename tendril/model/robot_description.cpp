@@ -175,6 +175,19 @@ RobotDescription load_robot(const std::filesystem::path& file,
   return parse_robot(read_text_file(file), file.string(), overrides);
 }
 
+RobotDescription parse_configured(const std::string& text, const std::string& arm_text) {
+  const auto without_skin = [](const std::string& toml) {
+    toml::table table = parse_toml(toml, "robot");
+    return table.erase(names::kSkin) > 0 ? written(table) : toml;
+  };
+  RobotDescription robot = parse_robot(without_skin(text), "robot", {},
+                                       [&](const std::string&) { return without_skin(arm_text); });
+  std::visit([&](auto& d) { d.text = text; }, robot);
+  if (auto* const mobile = std::get_if<MobileDescription>(&robot); mobile && mobile->mounted)
+    mobile->mounted->robot.text = arm_text;
+  return robot;
+}
+
 std::string without_controller_settings(const std::string& toml,
                                         const std::vector<std::string>& keys) {
   toml::table table = parse_toml(toml, "");

@@ -85,6 +85,12 @@ template <class D>
 [[nodiscard]] const ControllerConfig& controller_of(const RobotDescription& robot);
 [[nodiscard]] ControllerConfig& controller_of(RobotDescription& robot);
 
+/// Reads the robot that a controller's configuration holds as texts: its own, and that of an arm on
+/// a platform. Settings have the texts of their files already, and the model has the skin, so no
+/// file is read.
+[[nodiscard]] RobotDescription parse_configured(const std::string& text,
+                                                const std::string& arm_text);
+
 /// The text of a robot file without some settings of its controller.
 [[nodiscard]] std::string without_controller_settings(const std::string& toml,
                                                       const std::vector<std::string>& keys);

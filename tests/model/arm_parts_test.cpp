@@ -14,7 +14,9 @@ namespace {
 
 /// A table of each kind in kArmPartKinds, in their order.
 constexpr std::array kTables{"[tip]\npayload = 0.2\n", "[tip]\nsuction = 5\n",
-                             "[gripper]\nopening = 0.04\nmass = 0.1\n", "[tip]\ncamera = true\n"};
+                             "[gripper]\nopening = 0.04\nmass = 0.1\n", "[tip]\ncamera = true\n",
+                             "[skin]\nfile = \"skin.obj\"\n"};
+constexpr const char* kSkin = "v 0 0 0\nv 0 0 0.1\nv 0.01 0 0.1\nf 1 2 3\n";
 static_assert(kTables.size() == kArmPartKinds.size());
 
 constexpr double kLength = 0.1, kRadius = 0.008;
@@ -25,7 +27,7 @@ ContinuumDescription arm(const std::string& end) {
       "kind = \"continuum\"\nself_collision = true\n[base]\nfeed = 0.1\nspin = true\n"
       "[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = 5\nmass = 0.05\n" +
           end,
-      "arm.toml");
+      "arm.toml", {}, [](const std::string& /*name*/) { return std::string(kSkin); });
 }
 
 std::set<std::string> names_of(const mjModel& m, mjtObj type, mjtSize count) {

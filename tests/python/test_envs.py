@@ -220,6 +220,52 @@ def test_images_show_the_state(id: str) -> None:
         tendril.envs.Environment(name_of(id), render_mode="human")
 
 
+def seeing(make_one: Any, **options: Any) -> Any:
+    """An environment with images, skipped where nothing can be drawn."""
+    try:
+        return make_one(camera="report", size=(48, 32), **options)
+    except RuntimeError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_observations_have_the_images_of_a_camera(id: str) -> None:
+    plain, env = make(id), seeing(lambda **options: make(id, **options))
+    state, (first, _) = plain.reset(seed=2)[0], env.reset(seed=2)
+    assert env.observation_space.contains(first) and env.observation_space["image"].shape == (32, 48, 3)
+    assert (first["state"] == state).all() and first["image"].std() > 5
+    action = np.ones(env.action_space.shape, dtype=np.float32)
+    for _ in range(15):
+        state, later = plain.step(action)[0], env.step(action)[0]
+    assert (later["state"] == state).all()  # a camera changes nothing
+    assert np.abs(later["image"].astype(int) - first["image"]).max() > 50
+    assert (env.reset(seed=2)[0]["image"] == first["image"]).all()
+    many = seeing(lambda **options: tendril.envs.VectorEnvironment(name_of(id), 2, **options))
+    images = many.reset(seed=[2, 3])[0]["image"]
+    assert (images[0] == first["image"]).all() and many.observation_space["image"].shape == (2, 32, 48, 3)
+    assert (copy.deepcopy(env.unwrapped).reset(seed=2)[0]["image"] == first["image"]).all()
+
+
+def test_an_experiment_has_images_alone_or_with_numbers(tmp_path: Path) -> None:
+    file = experiment(tmp_path, VARIED)
+    both = seeing(lambda **options: point_env(file, rate=2.0, **options))
+    alone = seeing(
+        lambda **options: tendril.envs.ExperimentEnv(
+            file, action=["arm_s*"], observation=[], reward=lambda info: 0.0, rate=2.0, **options
+        )
+    )
+    assert both.observation_space["state"].shape == (63,) and alone.observation_space.shape == (32, 48, 3)
+    for seed in (0, 1):  # each episode has a model of its own
+        with_numbers, image = both.reset(seed=seed)[0], alone.reset(seed=seed)[0]
+        assert both.observation_space.contains(with_numbers) and alone.observation_space.contains(image)
+        assert (with_numbers["image"] == image).all()
+        action = np.ones(6, dtype=np.float32)
+        assert (both.step(action)[0]["image"] == alone.step(action)[0]).all()
+    both.close()
+    alone.close()
+
+
+# ---- any experiment
 # ---- any experiment
 # ---------------------------------------------------------------------------------------------------
 
@@ -289,6 +335,8 @@ def test_episodes_of_an_experiment_repeat(tmp_path: Path) -> None:
     [
         ({"action": ["no_*"]}, "action: no_*: must be an actuator of the scene: arm_s1_x, "),
         ({"observation": ["nothing"]}, "observation: nothing: must be a sensor, or one of time, "),
+        ({"observation": []}, "observation: is empty: must name sensors, or camera must be given"),
+        ({"camera": "none"}, "camera: none: must be a camera of the scene: report"),
         ({"set": {"option.timestep": 0}}, "set: option.timestep: 0: "),
         ({"file": "none.toml"}, "none.toml: "),
     ],

@@ -34,6 +34,11 @@ radius = 0.008
 inner_radius = 0.001
 bending_stiffness = 0.05
 color = [1, 1, 1]
+disks = 10
+disk_radius = 0.008
+disk_thickness = 0.001
+[skin]
+file = "skin.obj"
 [tip]
 payload = 0.1
 [medium]
@@ -157,16 +162,18 @@ kind = "shell"
 file = "triangle.obj"
 encloses = "wall"
 )";
+constexpr std::string_view kSkin = "v 0 0 0\nv 0 0 0.1\nv 0.01 0 0.1\nf 1 2 3\n";
 constexpr std::string_view kTriangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
 }  // namespace
 
 TEST_CASE("reference: keys of arms are those of their readers", "[reference]") {
   const KeyLog log(kKeyLogFile);
-  read({kArm, kOtherArm, kSoftLength, kTendonArm, kChamberArm});
+  read({kArm, kOtherArm, kSoftLength, kTendonArm, kChamberArm},
+       [](const std::string& /*name*/) { return std::string(kSkin); });
   check_generated(kPage, "arm", key_table(log, ""));
   for (const char* const table :
-       {"section", "tendon", "chamber", "base", "tip", "gripper", "medium", "start"})
+       {"section", "tendon", "chamber", "base", "tip", "gripper", "skin", "medium", "start"})
     check_generated(kPage, std::string("arm ") + table, key_table(log, table));
 }
 

@@ -58,7 +58,7 @@ std::filesystem::path first_free(const Name& name) {
 }  // namespace
 
 DrawnModel::DrawnModel(const mjModel& model, int font_scale)
-    : robots(model), centerlines(model), smooth_body(model) {
+    : robots(model), centerlines(model), smooth_body(model), drive_routes(model) {
   mjv_defaultScene(&scene);
   mjr_defaultContext(&context);
   mjv_makeScene(&model, &scene, kSceneGeoms);
@@ -322,6 +322,7 @@ void Session::draw() {
                   mjCAT_ALL, &scene);
   simulation::see_from_body(model(), camera.camera(), scene);
   if (!shown.links) drawn->smooth_body.draw(scene);
+  drawn->drive_routes.draw(model(), source->data(), scene);
   simulation::scale_force_arrows(model(), scene);
   drawn->shadows.add(model(), source->data());
   drawn->shadows.aim(model(), scene, drawn->context);

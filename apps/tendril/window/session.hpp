@@ -15,6 +15,7 @@
 #include "apps/tendril/window/mouse_force.hpp"
 #include "apps/tendril/window/plots.hpp"
 #include "apps/tendril/window/viewer.hpp"
+#include "rendering/drive_routes.hpp"
 #include "rendering/shadow_volume.hpp"
 #include "rendering/smooth_body.hpp"
 
@@ -33,6 +34,7 @@ struct DrawnModel {
   simulation::RobotBodies robots;
   simulation::Centerlines centerlines;
   simulation::SmoothBody smooth_body;
+  simulation::DriveRoutes drive_routes;
   simulation::ShadowVolume shadows;
 };
 

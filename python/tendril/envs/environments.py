@@ -14,19 +14,24 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import seeding
 from gymnasium.vector.utils import batch_space
 
-from tendril.envs.simulations import CONTROL_PERIOD, Flags, Simulations, plain_actions
+from tendril.envs.simulations import CONTROL_PERIOD, SMALL, Flags, Simulations, plain_actions
 from tendril.envs.tasks import TASKS
 
 
-class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
-    """One simulation of a task, by its name; made by `gymnasium.make`."""
+class Environment(gymnasium.Env[Any, npt.NDArray[np.float32]]):
+    """One simulation of a task, by its name; made by `gymnasium.make`.
+
+    With a `camera` of its scene, observations are dictionaries: `state` and `image`, of `size` (width, height).
+    """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": round(1 / CONTROL_PERIOD)}
 
-    def __init__(self, task: str, render_mode: str | None = None) -> None:
+    def __init__(
+        self, task: str, render_mode: str | None = None, camera: str | None = None, size: tuple[int, int] = SMALL
+    ) -> None:
         require_mode(render_mode)
         self.render_mode = render_mode
-        self._simulations = Simulations(TASKS[task], 1, 1)
+        self._simulations = Simulations(TASKS[task], 1, 1, camera, size)
         self._rows = np.zeros(1, dtype=np.intp)
         self.observation_space = self._simulations.observation_space
         self.action_space = self._simulations.action_space
@@ -38,17 +43,17 @@ class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self._simulations.reset(self._rows, [self.np_random])
-        return self._simulations.observation[0].copy(), {}
+        return self._simulations.observed(0), {}
 
     def step(
         self, action: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
+    ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         rewards, terminated, truncated, infos = self._simulations.step(self._rows, plain_actions(action)[None])
         return (
-            self._simulations.observation[0].copy(),
+            self._simulations.observed(0),
             float(rewards[0]),
             bool(terminated[0]),
             bool(truncated[0]),
@@ -62,7 +67,7 @@ class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]
         self._simulations.close()
 
 
-class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[Any]]):
+class VectorEnvironment(gymnasium.vector.VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     """Simulations of a task on `threads` threads (0: as many as the machine has); a finished one starts again in the
     next step.
 
@@ -72,11 +77,19 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
     metadata: dict[str, Any] = {**Environment.metadata, "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
     spec: EnvSpec | None = None
 
-    def __init__(self, task: str, num_envs: int = 1, threads: int = 0, render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        task: str,
+        num_envs: int = 1,
+        threads: int = 0,
+        render_mode: str | None = None,
+        camera: str | None = None,
+        size: tuple[int, int] = SMALL,
+    ) -> None:
         require_mode(render_mode)
         self.render_mode = render_mode
         self.num_envs = num_envs
-        self._simulations = Simulations(TASKS[task], num_envs, threads)
+        self._simulations = Simulations(TASKS[task], num_envs, threads, camera, size)
         self.single_observation_space = self._simulations.observation_space
         self.single_action_space = self._simulations.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -86,7 +99,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """A number seeds simulation i with seed + i. Of `options["reset_mask"]`, truth values for the simulations,
         only those that are true begin again."""
         mask = self._mask_of(options)
@@ -98,7 +111,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
         self._over[mask] = False
         rows = np.flatnonzero(mask)
         self._simulations.reset(rows, [self._generators[i] for i in rows])
-        return self._simulations.observation.copy(), {}
+        return self._simulations.observed(slice(None)), {}
 
     def _seeds_of(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
@@ -125,7 +138,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
 
     def step(
         self, actions: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
         new, going = np.flatnonzero(self._over), np.flatnonzero(~self._over)
         rewards = np.zeros(self.num_envs)
         terminated, truncated = np.zeros(self.num_envs, dtype=bool), np.zeros(self.num_envs, dtype=bool)
@@ -140,7 +153,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
                 all_infos["_" + name] = ~self._over
         self._simulations.reset(new, [self._generators[i] for i in new])
         self._over = terminated | truncated
-        return self._simulations.observation.copy(), rewards, terminated, truncated, all_infos
+        return self._simulations.observed(slice(None)), rewards, terminated, truncated, all_infos
 
     def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
         if self.render_mode != "rgb_array":

@@ -14,12 +14,12 @@ import numpy.typing as npt
 import tendril as td
 from tendril import _sim
 from tendril.envs.environments import Environment, require_mode
-from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE, Clip, plain_actions
+from tendril.envs.simulations import CONTROL_PERIOD, DIVERGED, PICTURE, SMALL, Clip, Eye, plain_actions
 
 _STATE = ("time", "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
-class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
+class ExperimentEnv(gymnasium.Env[Any, npt.NDArray[np.float32]]):
     """An experiment whose actuators an agent drives; motions, faults, metrics and checks are those of the file.
 
     An episode is a run with its own seed: `[vary]` and faults are drawn again, and the scene is compiled. It is
@@ -38,6 +38,8 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         rate: float | None = None,
         set: Mapping[str, Any] = {},
         render_mode: str | None = None,
+        camera: str | None = None,
+        size: tuple[int, int] = SMALL,
     ) -> None:
         """
         :param file: an experiment, a scene or a robot file
@@ -48,6 +50,9 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         :param rate: an action moves the setpoint by this part of a second's change, in its unit a second; default: an
             action is the setpoint, -1 and 1 being the limits of the actuator
         :param set: settings, as of tendril.Experiment.run
+        :param camera: of the scene; an observation is then a dictionary of `image`, (height, width, 3) bytes, and
+            `state`, or the image alone if `observation` is empty
+        :param size: of the image: width, height
         :raises ModelError: one line
         """
         require_mode(render_mode)
@@ -58,8 +63,11 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         self._renderer: _sim.Renderer | None = None
         self._clip = Clip()
         self._begin(self._experiment.seed)
-        size = len(self._observe())
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        if not self._shown and camera is None:
+            raise td.ModelError("observation: is empty: must name sensors, or camera must be given")
+        state = gymnasium.spaces.Box(-np.inf, np.inf, (len(self._observe()),), np.float32)
+        self._eye = None if camera is None else Eye(self._run.model, camera, size)
+        self.observation_space = state if self._eye is None else self._eye.space(state)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (len(self._ids),), np.float32)
 
     def _begin(self, seed: int) -> None:
@@ -119,19 +127,33 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
             np.ravel(getattr(data, name)) if name in _STATE else data.sensordata[self._sensors[name]]
             for name in self._shown
         ]
-        return np.concatenate(parts).astype(np.float32)
+        return np.concatenate([np.empty(0), *parts]).astype(np.float32)
+
+    def _observed(self) -> Any:
+        """The observation; of a state that is not finite the last one before."""
+        state = self._observe()
+        if np.isfinite(state).all():
+            self._last = state
+        if self._eye is None:
+            return self._last.copy()
+        if not self._is_diverged():
+            self._image = self._eye.look(self._run.model, self._run.data)
+        image = self._image.copy()
+        return {"image": image, "state": self._last.copy()} if self._shown else image
+
+    def _is_diverged(self) -> bool:
+        return bool(self._run.done and self._run.result.outcome == "diverged")
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self._begin(int(self.np_random.integers(2**31)))
-        self._last = self._observe()
-        return self._last.copy(), self._info()
+        return self._observed(), self._info()
 
     def step(
         self, action: npt.NDArray[np.float32]
-    ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
+    ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         action = self._clip(plain_actions(action))
         run, low, high = self._run, self._limits[:, 0], self._limits[:, 1]
         if self._rate is None:
@@ -143,15 +165,12 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
             run.data.ctrl[self._ids] = target
             run.step()
         info = self._info()
-        diverged = run.done and run.result.outcome == "diverged"
+        diverged = self._is_diverged()
         if run.done:
             info["result"] = run.result
         info["diverged"] = diverged
-        observation = self._observe()
-        if np.isfinite(observation).all():
-            self._last = observation
         return (
-            self._last.copy(),
+            self._observed(),
             DIVERGED if diverged else float(self._reward(info)),
             diverged,
             run.done and not diverged,
@@ -166,5 +185,5 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         return self._renderer.render(self._run.data)
 
     def close(self) -> None:
-        self._renderer = None
+        self._renderer = self._eye = None
         self._run.finish()

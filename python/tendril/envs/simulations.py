@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from mujoco.batch import Batch, SimulationError
 
-from tendril import _sim
+from tendril import ModelError, _sim
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -26,6 +26,7 @@ CONTROL_PERIOD = 0.02  # s, of an environment step
 DIVERGED = -10.0  # reward
 LARGEST = 1e10  # of a position or velocity of a run that has not diverged
 PICTURE = (640, 480)
+SMALL = (64, 64)  # pixels of images in observations, width and height
 _STAGE = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 
@@ -133,6 +134,32 @@ class Clip:
         return clipped
 
 
+class Eye:
+    """Images of a camera as observations, by EGL."""
+
+    def __init__(self, model: mujoco.MjModel, camera: str, size: tuple[int, int]) -> None:
+        names = [model.camera(i).name for i in range(model.ncam)]
+        if camera not in names:
+            raise ModelError(f"camera: {camera}: must be a camera of the scene: {', '.join(filter(None, names))}")
+        self._camera, self._size = camera, size
+        self._model, self._renderer = model, _sim.Renderer(model, *size, camera)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_model": None, "_renderer": None}
+
+    def space(self, state: gymnasium.spaces.Box) -> gymnasium.Space[Any]:
+        """The space of observations with images; those without numbers are the images alone."""
+        width, height = self._size
+        image = gymnasium.spaces.Box(0, 255, (height, width, 3), np.uint8)
+        return gymnasium.spaces.Dict({"image": image, "state": state}) if state.shape[0] > 0 else image
+
+    def look(self, model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint8]:
+        """The image of a state whose positions are computed, (height, width, 3)."""
+        if model is not self._model:
+            self._model, self._renderer = model, _sim.Renderer(model, *self._size, self._camera)
+        return self._renderer.render(data)
+
+
 def norm(vectors: Floats) -> Floats:
     """Lengths of vectors (n, 3)."""
     squares = vectors * vectors
@@ -143,9 +170,14 @@ def norm(vectors: Floats) -> Floats:
 class Simulations:
     """Episodes of a task in each of `count` simulations."""
 
-    def __init__(self, task: type[Task], count: int, threads: int) -> None:
+    def __init__(
+        self, task: type[Task], count: int, threads: int, camera: str | None = None, size: tuple[int, int] = SMALL
+    ) -> None:
         self.task = task(count, threads)
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (task.observations,), np.float32)
+        state = gymnasium.spaces.Box(-np.inf, np.inf, (task.observations,), np.float32)
+        self._eye = None if camera is None else Eye(self.task.model, camera, size)
+        self.observation_space = state if self._eye is None else self._eye.space(state)
+        self._images = np.zeros((count, size[1], size[0], 3), dtype=np.uint8)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.actions,), np.float32)
         self.elapsed = np.zeros(count, dtype=np.int64)
         self.observation = np.zeros((count, task.observations), dtype=np.float32)
@@ -166,6 +198,7 @@ class Simulations:
         task.within[rows] = 0
         self.elapsed[rows] = 0
         self.observation[rows] = task.observe(rows)
+        self._look(rows)
 
     def step(
         self, numbers: npt.NDArray[np.intp], actions: npt.NDArray[Any]
@@ -188,6 +221,7 @@ class Simulations:
         if len(failed) == 0 and np.maximum.reduce(motion, axis=None) < LARGEST:
             rewards, terminated, infos = task.judge(rows, actions)
             self.observation[rows] = task.observe(rows)
+            self._look(numbers)
             infos["diverged"] = np.zeros(len(numbers), dtype=bool)
             return rewards, terminated, truncated, infos
         healthy = (motion < LARGEST).all(axis=1) & ~np.isin(numbers, failed)
@@ -195,21 +229,34 @@ class Simulations:
             rewards, terminated, infos = task.judge(rows, actions)
             observation = task.observe(rows)
         self.observation[numbers[healthy]] = observation[healthy]
+        self._look(numbers[healthy])
         infos = {name: np.where(healthy, values, np.zeros_like(values)) for name, values in infos.items()}
         infos["diverged"] = ~healthy
         return np.where(healthy, rewards, DIVERGED), terminated | ~healthy, truncated, infos
+
+    def observed(self, rows: Any) -> Any:
+        """Copies of the observations of some simulations."""
+        state = self.observation[rows].copy()
+        return state if self._eye is None else {"image": self._images[rows].copy(), "state": state}
+
+    def _look(self, rows: npt.NDArray[np.intp]) -> None:
+        if self._eye is not None:
+            for row in rows:
+                self._images[row] = self._eye.look(self.task.model, self._shown_data(int(row)))
+
+    def _shown_data(self, row: int) -> mujoco.MjData:
+        self._shown = self.task.batch.get_data(row, self._shown)
+        mujoco.mj_forward(self.task.model, self._shown)
+        return self._shown
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_renderer": None, "_shown": None}
 
     def render(self, row: int) -> npt.NDArray[np.uint8]:
         """An image of one simulation, by EGL."""
-        batch = self.task.batch
         if self._renderer is None:
             self._renderer = _sim.Renderer(self.task.model, *PICTURE)
-        self._shown = batch.get_data(row, self._shown)
-        mujoco.mj_forward(self.task.model, self._shown)
-        return self._renderer.render(self._shown)
+        return self._renderer.render(self._shown_data(row))
 
     def close(self) -> None:
-        self._renderer = None
+        self._renderer = self._eye = None

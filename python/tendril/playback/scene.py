@@ -46,7 +46,8 @@ class RecordedScene:
                 moves[model.body_parentid[body]] or model.body_jntnum[body] > 0 or model.body_mocapid[body] >= 0
             )
         self.moving = np.flatnonzero(moves)
-        shown = np.isin(model.geom_group, VISIBLE_GROUPS) & (self.colors()[:, 3] > 0.01)
+        in_skin = np.isin(model.geom_bodyid, model.skin_bonebodyid) & (model.geom_contype != 0)  # skins are left out
+        shown = (np.isin(model.geom_group, VISIBLE_GROUPS) | in_skin) & (self.colors()[:, 3] > 0.01)
         self.geoms = np.flatnonzero(shown & (model.geom_type <= MESH))
         self.place(int(rows[0]))
         mujoco.mj_camlight(model, self.data)

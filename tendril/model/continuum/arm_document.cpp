@@ -15,6 +15,16 @@ std::span<const char> ArmDocument::bend_axes() const {
   return std::span(kAxes).subspan(robot.planar ? 1 : 0);
 }
 
+std::vector<double> ArmDocument::body_starts() const {
+  std::vector<double> starts{0.0};
+  double end = 0.0;
+  for (const Link& link : links) {
+    starts.push_back(end + link.length / 2.0);
+    end += link.length;
+  }
+  return starts;
+}
+
 void ArmDocument::touches(XmlNode& geom) const {
   geom.set("contype", robot.self_collision ? 3 : 1)
       .set("conaffinity", robot.self_collision ? 3 : 2)

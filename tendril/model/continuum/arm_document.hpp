@@ -31,6 +31,9 @@ struct ArmDocument {
   [[nodiscard]] double tip_height() const { return links.back().length / 2.0; }
   [[nodiscard]] double tip_radius() const { return links.back().radius; }
 
+  /// Distance along the straight arm from its base to the frame of each body, at its joint [m].
+  [[nodiscard]] std::vector<double> body_starts() const;
+
   /// Lets a geom meet others, those of the arm only with `self_collision`.
   void touches(XmlNode& geom) const;
 

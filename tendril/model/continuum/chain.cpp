@@ -20,14 +20,6 @@ constexpr std::array<std::string_view, 6> kSectionColors{"0.16 0.44 0.71 1", "0.
                                                          "0.20 0.60 0.38 1", "0.76 0.27 0.32 1",
                                                          "0.48 0.37 0.66 1", "0.55 0.55 0.55 1"};
 
-XmlText color_of(const ContinuumDescription& robot, int section) {
-  const auto i = static_cast<std::size_t>(section - 1);
-  std::vector<double> color = robot.physics[i].color;
-  if (color.empty()) return kSectionColors[i % kSectionColors.size()];
-  if (color.size() == 3) color.push_back(1.0);
-  return std::span<const double>(color);
-}
-
 /// Adds the capsule of a link's body along z.
 XmlNode& add_capsule(const ArmDocument& arm, const std::string& name, int section, double from,
                      double to, double radius, XmlNode& body) {
@@ -35,7 +27,7 @@ XmlNode& add_capsule(const ArmDocument& arm, const std::string& name, int sectio
                                     {"type", "capsule"},
                                     {"fromto", {0, 0, from, 0, 0, to}},
                                     {"size", radius},
-                                    {"rgba", color_of(arm.robot, section)}});
+                                    {"rgba", section_color(arm.robot, section)}});
   arm.touches(geom);
   return geom;
 }
@@ -46,6 +38,7 @@ void write_root(ArmDocument& arm) {
   XmlNode& geom = add_capsule(arm, names::kRoot, first.section, 0.0, first.length / 2.0,
                               arm.robot.physics.front().radius.start, *arm.bodies.front());
   if (!arm.has_carriage()) geom.set("mass", first.first_half.mass);
+  write_rod(arm, first.section, 0.0, geom, *arm.bodies.front());
 }
 
 void add_hinge(ArmDocument& arm, const Link& link, char axis, double start, XmlNode& body) {
@@ -124,6 +117,14 @@ std::vector<double> shortest_joints(const std::vector<Link>& chain) {
 
 }  // namespace
 
+XmlText section_color(const ContinuumDescription& robot, int section) {
+  const auto i = static_cast<std::size_t>(section - 1);
+  std::vector<double> color = robot.physics[i].color;
+  if (color.empty()) return kSectionColors[i % kSectionColors.size()];
+  if (color.size() == 3) color.push_back(1.0);
+  return std::span<const double>(color);
+}
+
 double length_to_next(const std::vector<Link>& links, std::size_t k) {
   return (links[k].length + (k + 1 < links.size() ? links[k + 1].length : 0.0)) / 2.0;
 }
@@ -180,8 +181,10 @@ void write_chain(ArmDocument& arm) {
     if (link.index == 1) write_turn(arm, static_cast<std::size_t>(link.section - 1), body);
     add_joints(arm, link, turn, body);
     // To the next joints with one radius: where the next section is wider its caps are set back.
-    add_capsule(arm, name, link.section, -link.slide_high, length_to_next(arm.links, k),
-                link.radius, body);
+    XmlNode& geom = add_capsule(arm, name, link.section, -link.slide_high,
+                                length_to_next(arm.links, k), link.radius, body);
+    const int links = arm.robot.physics[static_cast<std::size_t>(link.section - 1)].links;
+    write_rod(arm, link.section, static_cast<double>(link.index) / links, geom, body);
   }
 }
 

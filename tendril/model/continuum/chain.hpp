@@ -11,7 +11,9 @@
 namespace tendril {
 
 struct ArmDocument;
+struct ContinuumDescription;
 class XmlNode;
+struct XmlText;
 
 namespace names {
 inline constexpr const char* kRoot = "root";  ///< geom of the body's part before the first joint
@@ -37,6 +39,9 @@ void write_section_ends(ArmDocument& arm);
 /// Excludes contacts between links that touch already in the straight chain at its shortest; only
 /// with `self_collision`.
 void write_excludes(ArmDocument& arm);
+
+/// Color of a section, from 1: that of the file, or one by its number.
+[[nodiscard]] XmlText section_color(const ContinuumDescription& robot, int section);
 
 /// Half of a link, a homogeneous cylinder in the frame of its body.
 struct HalfLink {

@@ -154,7 +154,7 @@ ContinuumDescription ContinuumDescription::read(const FileContents& file) {
   read_chambers(top, robot);
   refuse_tendons_in_guide(top, robot);
   read_drives(top, robot);
-  read_parts(top, robot);
+  read_parts(file, robot);
   if (top.has("medium")) robot.medium = read_medium(top.table("medium"));
   if (top.has("start")) robot.start = read_start(top.table("start"), robot);
   require_turning(top, robot);

@@ -15,6 +15,7 @@
 #include "tendril/model/continuum/part.hpp"
 #include "tendril/model/continuum/payload.hpp"
 #include "tendril/model/continuum/section.hpp"
+#include "tendril/model/continuum/skin.hpp"
 #include "tendril/model/continuum/start.hpp"
 #include "tendril/model/continuum/suction.hpp"
 #include "tendril/model/continuum/tendon_statics.hpp"

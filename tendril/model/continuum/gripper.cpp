@@ -33,7 +33,8 @@ constexpr Range kLength{1e-4, 10.0};  // [m]
 constexpr Range kGripperMass{1e-4, 1e3};
 constexpr Range kFriction{1e-5, 100.0};
 
-std::shared_ptr<const ArmPart> read(const Fields& table, const ContinuumDescription& robot) {
+std::shared_ptr<const ArmPart> read(const Fields& table, const ContinuumDescription& robot,
+                                    const FileContents& /*file*/) {
   if (robot.part<Suction>() != nullptr)
     table.refuse_object("[tip] has a suction cup, must be one of the two");
   auto gripper = std::make_shared<Gripper>();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tendril/model/continuum/arm_document.hpp"
+#include "tendril/model/continuum/disks.hpp"
 #include "tendril/model/continuum/immersion.hpp"
 #include "tendril/model/mjcf_document.hpp"
 
@@ -31,6 +32,7 @@ void ContinuumDescription::write(MjcfDocument& mjcf, std::span<const std::string
   write_guide(arm);
   write_base(arm);
   write_chain(arm);
+  write_disks(arm);
   write_immersion(arm);
   write_drives(arm);
   write_tendons(arm);

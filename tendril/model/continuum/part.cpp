@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "tendril/model/continuum/description.hpp"
-#include "tendril/model/toml_fields.hpp"
+#include "tendril/model/readers.hpp"
 
 namespace tendril {
 
-void read_parts(const Fields& top, ContinuumDescription& robot) {
+void read_parts(const FileContents& file, ContinuumDescription& robot) {
+  const Fields& top = file.top;
   for (const ArmPartKind* const kind : kArmPartKinds) {
     if (!top.has(kind->table)) continue;
     const Fields table = top.table(kind->table);
@@ -18,7 +19,7 @@ void read_parts(const Fields& top, ContinuumDescription& robot) {
       if (other->table == kind->table)
         keys.insert(keys.end(), other->keys.begin(), other->keys.end());
     table.refuse_unknown(keys);
-    if (auto part = kind->read(table, robot)) robot.parts.push_back(std::move(part));
+    if (auto part = kind->read(table, robot, file)) robot.parts.push_back(std::move(part));
   }
 }
 

@@ -14,6 +14,7 @@ namespace tendril {
 class Fields;
 struct ArmDocument;
 struct ContinuumDescription;
+struct FileContents;  // readers.hpp
 
 /// Weight of a part.
 struct PartLoad {
@@ -46,17 +47,19 @@ struct ArmPartKind {
   KeyRows keys;               ///< of the part in that table, which others may share
   std::string_view actuator;  ///< name, without attach prefix; empty: it has none
   /// Reads the part of an arm whose sections and parts before it in the list are read; null: the
-  /// table says nothing of it. Throws ModelError.
-  std::shared_ptr<const ArmPart> (*read)(const Fields& table, const ContinuumDescription& robot);
+  /// table says nothing of it. Files that the table names are read through `file`. Throws
+  /// ModelError.
+  std::shared_ptr<const ArmPart> (*read)(const Fields& table, const ContinuumDescription& robot,
+                                         const FileContents& file);
 };
 
 /// All kinds, in the order in which their tables are read and their elements are added.
-extern const ArmPartKind kPayloadKind, kSuctionKind, kGripperKind, kTipCameraKind;
+extern const ArmPartKind kPayloadKind, kSuctionKind, kGripperKind, kTipCameraKind, kSkinKind;
 inline constexpr std::array kArmPartKinds{&kPayloadKind, &kSuctionKind, &kGripperKind,
-                                          &kTipCameraKind};
+                                          &kTipCameraKind, &kSkinKind};
 
 /// Reads the parts of an arm whose sections are read. Throws ModelError.
-void read_parts(const Fields& top, ContinuumDescription& robot);
+void read_parts(const FileContents& file, ContinuumDescription& robot);
 
 /// Tells whether an actuator, with its attach prefix, is that of a part: it may work at its limit,
 /// and no controller commands it.

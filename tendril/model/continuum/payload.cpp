@@ -12,7 +12,8 @@ constexpr KeyInfo kKeys[]{
      "none"},
     {"payload_radius", "m", "of the sphere"}};
 
-std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& /*robot*/) {
+std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& /*robot*/,
+                                    const FileContents& /*file*/) {
   if (!tip.has("payload")) {
     if (tip.has("payload_radius")) tip.refuse("payload_radius", "needs payload");
     return nullptr;

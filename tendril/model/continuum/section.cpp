@@ -32,7 +32,7 @@ constexpr KeyInfo kSectionKeys[]{
     {"inner_radius", "m", "of a hollow section; or two numbers"},
     {"backbone_radius", "m",
      "of the elastic rod in a body of disks, for `youngs_modulus`; or two numbers. Needs `mass` "
-     "instead of `density`",
+     "instead of `density`. With `disks` it is drawn, by default a quarter of `radius`",
      "`radius`"},
     {"mass", "kg", "distributed as in a homogeneous body"},
     {"density", "kg/m^3", "instead of `mass`", "none"},
@@ -171,7 +171,9 @@ void read_body(const Fields& fields, SectionParameters& section, SectionPhysics&
   StiffnessProfile profile{read_taper(fields, "backbone_radius", physics.radius, kPositiveNumber),
                            physics.inner_radius};
   if (fields.has("backbone_radius")) {
-    if (!physics.youngs_modulus) fields.refuse("backbone_radius", "needs youngs_modulus");
+    physics.backbone_radius = profile.outer;
+    if (!physics.youngs_modulus && !fields.has("disks"))
+      fields.refuse("backbone_radius", "needs youngs_modulus, or disks");
     if (physics.density)
       fields.refuse("density",
                     "backbone_radius is given: what is around it has another density, "
@@ -292,11 +294,12 @@ double volume_fraction(const SectionPhysics& physics, double x0, double x1) noex
 
 std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields) {
   std::vector<KeyInfo> keys(std::begin(kSectionKeys), std::end(kSectionKeys));
-  for (const KeyRows more : {turning_keys(), drive_keys()})
+  for (const KeyRows more : {disk_keys(), turning_keys(), drive_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   fields.refuse_unknown(keys);
   SectionParameters section = read_parameters(fields);
   SectionPhysics physics = read_physics(fields, section);
+  read_disks(fields, section, physics);
   read_turning(fields, section, physics);
   return {std::move(section), std::move(physics)};
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -8,7 +7,9 @@
 #include <vector>
 
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/model/continuum/disks.hpp"
 #include "tendril/model/continuum/drives.hpp"
+#include "tendril/model/continuum/taper.hpp"
 #include "tendril/model/continuum/turning.hpp"
 
 namespace tendril {
@@ -19,15 +20,6 @@ class Fields;
 /// bodies that MJCF text may have.
 inline constexpr int kMaxLinksPerSection = 200;
 inline constexpr int kMaxLinks = 400;
-
-/// A quantity that changes evenly along a section, from its start to its end.
-struct Taper {
-  double start = 0.0, end = 0.0;
-  /// @param x  of the section's length, in [0, 1]
-  [[nodiscard]] double at(double x) const noexcept { return start + (end - start) * x; }
-  [[nodiscard]] double largest() const noexcept { return std::max(start, end); }
-  [[nodiscard]] bool is_even() const noexcept { return start == end; }
-};
 
 /// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
 /// robot file (docs/reference/robot_file.md).
@@ -45,6 +37,8 @@ struct SectionPhysics {
   bool torsion_tapers = false;  ///< GJ in proportion to EI, else even
   /// Bend of the section when no moment acts on it, u and v (`bend_vector`) [rad].
   std::array<double, 2> natural_bend{};
+  std::optional<Taper> backbone_radius;  ///< of the elastic rod in a body of disks, if given [m]
+  std::optional<Disks> disks;            ///< of the picture
   std::vector<double> color;  ///< red, green, blue and, if there are four, opacity, in [0, 1]
   /// Properties of the material, where the file gives them: EI and mass are made of them [Pa],
   /// [kg/m^3].

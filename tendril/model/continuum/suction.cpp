@@ -14,7 +14,8 @@ constexpr KeyInfo kKeys[]{{"suction", "N",
                            "commands the fraction, from 0 to 1",
                            "none"}};
 
-std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& /*robot*/) {
+std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& /*robot*/,
+                                    const FileContents& /*file*/) {
   if (!tip.has("suction")) return nullptr;
   auto suction = std::make_shared<Suction>();
   suction->force = tip.required_number("suction", kPositiveNumber);

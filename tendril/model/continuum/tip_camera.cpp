@@ -19,7 +19,8 @@ constexpr KeyInfo kKeys[]{
      "--camera tip_camera`, Tab in the window; with the attach prefix"},
     {"camera_angle", "rad", "its vertical field of view"}};
 
-std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& robot) {
+std::shared_ptr<const ArmPart> read(const Fields& tip, const ContinuumDescription& robot,
+                                    const FileContents& /*file*/) {
   auto camera = std::make_shared<TipCamera>();
   const bool has_camera = tip.boolean("camera", false);
   camera->view_angle = tip.number("camera_angle", camera->view_angle, kViewAngle);
