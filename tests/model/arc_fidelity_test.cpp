@@ -327,8 +327,7 @@ TEST_CASE("dynamics: a bend lags behind a ramp by what its servo says, with eith
     for (int i = 0; i < model.nq; ++i) lag -= data.qpos[i] / kRate;
     mj_step(&model, &data);
   }
-  const double expected =
-      (kGain * kServoTime + kStiffness * kBodyTime) / (kGain + kStiffness);
+  const double expected = (kGain * kServoTime + kStiffness * kBodyTime) / (kGain + kStiffness);
   CHECK(lag == Approx(expected).epsilon(0.01));
 }
 

@@ -64,8 +64,8 @@ Eigen::Isometry3d arc(double theta, double phi, double fraction) {
   const Vector3d towards(std::cos(phi), std::sin(phi), 0.0);
   const Vector3d axis = Vector3d::UnitZ().cross(towards);
   Eigen::Isometry3d pose(Eigen::AngleAxisd(angle, axis));
-  pose.translation() = radius * ((1.0 - std::cos(angle)) * towards +
-                                 std::sin(angle) * Vector3d::UnitZ());
+  pose.translation() =
+      radius * ((1.0 - std::cos(angle)) * towards + std::sin(angle) * Vector3d::UnitZ());
   return pose;
 }
 

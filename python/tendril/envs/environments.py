@@ -41,16 +41,12 @@ class Environment(gymnasium.Env[Any, npt.NDArray[np.float32]]):
         """MuJoCo's model."""
         return self._simulations.task.model
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self._simulations.reset(self._rows, [self.np_random])
         return self._simulations.observed(0), {}
 
-    def step(
-        self, action: npt.NDArray[np.float32]
-    ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.NDArray[np.float32]) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         rewards, terminated, truncated, infos = self._simulations.step(self._rows, plain_actions(action)[None])
         return (
             self._simulations.observed(0),

@@ -144,16 +144,12 @@ class ExperimentEnv(gymnasium.Env[Any, npt.NDArray[np.float32]]):
     def _is_diverged(self) -> bool:
         return bool(self._run.done and self._run.result.outcome == "diverged")
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self._begin(int(self.np_random.integers(2**31)))
         return self._observed(), self._info()
 
-    def step(
-        self, action: npt.NDArray[np.float32]
-    ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.NDArray[np.float32]) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         action = self._clip(plain_actions(action))
         run, low, high = self._run, self._limits[:, 0], self._limits[:, 1]
         if self._rate is None:

@@ -166,26 +166,24 @@ void add_servo(const ServoElement& servo, ArmDocument& arm) {
   const double kp = servo.drive.gain, limit = servo.drive.limit;
   const double constant = kp > 0.0 ? 0.0 - servo.stiffness * servo.natural : 0.0;
   const double kv = damping_of(servo.drive, arm.robot.numerical_damping_time).inside;
-  arm.mjcf.add_actuator(
-      "general",
-      {{"name", servo.name},
-       {servo.transmission, servo.name},
-       {"gaintype", "fixed"},
-       {"biastype", "affine"},
-       {"gainprm", kp + servo.stiffness},
-       {"biasprm",
-        fmt::format("{} -{} -{}", number_text(constant), number_text(kp), number_text(kv))},
-       {"ctrlrange", {-servo.range, servo.range}},
-       {"forcerange", {-limit, limit}}},
-      servo.start);
+  arm.mjcf.add_actuator("general",
+                        {{"name", servo.name},
+                         {servo.transmission, servo.name},
+                         {"gaintype", "fixed"},
+                         {"biastype", "affine"},
+                         {"gainprm", kp + servo.stiffness},
+                         {"biasprm", fmt::format("{} -{} -{}", number_text(constant),
+                                                 number_text(kp), number_text(kv))},
+                         {"ctrlrange", {-servo.range, servo.range}},
+                         {"forcerange", {-limit, limit}}},
+                        servo.start);
 }
 
 /// Adds a fixed tendon over joints, whose length is their sum.
 void add_sum(const std::string& name, const Drive& drive, const std::vector<std::string>& joints,
              ArmDocument& arm) {
   const auto* const servo = std::get_if<ServoDrive>(&drive);
-  const double damping =
-      servo ? damping_of(*servo, arm.robot.numerical_damping_time).outside : 0.0;
+  const double damping = servo ? damping_of(*servo, arm.robot.numerical_damping_time).outside : 0.0;
   XmlNode& tendon = arm.mjcf.tendon.add("fixed", {{"name", name}, {"damping", damping}});
   for (const std::string& joint : joints) tendon.add("joint", {{"joint", joint}, {"coef", 1}});
 }

@@ -20,8 +20,8 @@ namespace tendril {
 /// Order of the actuators: feed, spin, then section by section x, y, z (link servos: x, y of each
 /// link, then z), then the tendons and the chambers as in the file, then those of the parts.
 ///
-/// `discrete` integrates a spring or servo K by backward Euler, which damps it by timestep K. Joints,
-/// servos and tendons have as much less damping than `damping_time` K, at least none:
+/// `discrete` integrates a spring or servo K by backward Euler, which damps it by timestep K.
+/// Joints, servos and tendons have as much less damping than `damping_time` K, at least none:
 /// `numerical_damping_time`.
 ///
 /// A planar robot has the y hinges alone. With a start pose there is a keyframe `start`; with

@@ -32,7 +32,8 @@ constexpr KeyInfo kKeys[]{
      "required"},
     {"scale", "", "m for a unit of the file: 0.001 for millimeters"},
     {"color", "",
-     "`[red, green, blue]`, optionally with opacity; an opaque skin hides the links inside"}};
+     "`[red, green, blue]`, optionally with opacity; an opaque skin hides the links inside",
+     "beige"}};
 
 /// Refuses a mesh that is not on the straight arm.
 void require_on_arm(const Fields& fields, const TriangleMesh& mesh,
