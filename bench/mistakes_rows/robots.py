@@ -107,10 +107,10 @@ MISTAKES = [
     ),
     robot(
         "R10",
-        "`tendril.reach` on a section without servos",
+        "`tendril.reach` on an arm without servos",
         2,
-        (r"arm\.toml", "section 1", "", "cannot be bent"),
-        ARM.replace("links = 4\n", "links = 4\nbend_servo = false\n", 1) + CONTROLLER,
+        (r"arm\.toml|scene\.xml", "section", "bend_servo = false", "must have servos, tendons or chambers"),
+        ARM.replace("links = 4\n", "links = 4\nbend_servo = false\n") + CONTROLLER,
     ),
     robot(
         "R11",

@@ -161,7 +161,9 @@ bool is_driven_in_part(const ArmContext& context) {
     throw ModelError(
         fmt::format("solver = {}: must be {} {}", solver, kSolverNames.front(), kInPart));
   if (context.actuation.directions.cols() == 0)
-    throw ModelError("robot: all sections are passive: nothing bends the arm to its target");
+    throw ModelError(
+        "robot: bend_servo = false in every section: nothing bends the arm to its target, one "
+        "section at least must have servos, tendons or chambers");
   return true;
 }
 

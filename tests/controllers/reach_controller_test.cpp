@@ -373,6 +373,8 @@ TEST_CASE("reach: what an arm that is driven in part cannot do is refused", "[co
   CHECK_THROWS_WITH(make_partly_driven(robot, actuation, {{"solver", "fabrikx"}}),
                     Catch::StartsWith("solver = fabrikx: must be auto"));
   actuation.directions.resize(6, 0);
-  CHECK_THROWS_WITH(make_partly_driven(robot, actuation),
-                    "robot: all sections are passive: nothing bends the arm to its target");
+  CHECK_THROWS_WITH(
+      make_partly_driven(robot, actuation),
+      "robot: bend_servo = false in every section: nothing bends the arm to its target, one "
+      "section at least must have servos, tendons or chambers");
 }
