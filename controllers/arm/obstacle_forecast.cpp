@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tendril/kinematics/rotation.hpp"
+
 namespace tendril {
 namespace {
 
-using Eigen::Matrix3d;
 using Eigen::Vector3d;
-
-/// Rotation by a rotation vector [rad].
-Matrix3d rotation(const Vector3d& vector) noexcept {
-  const double angle = vector.norm();
-  if (angle == 0.0) return Matrix3d::Identity();
-  return Eigen::AngleAxisd(angle, vector / angle).toRotationMatrix();
-}
 
 }  // namespace
 
@@ -57,7 +51,7 @@ void ObstacleForecast::place(double duration, std::span<const double> memory,
     const Eigen::Quaterniond measured(Eigen::Vector4d(motions.col(i).segment<4>(3)));
     Eigen::Isometry3d X_BO = Eigen::Isometry3d::Identity();
     X_BO.translation() = motions.col(i).head<3>() + moved;
-    X_BO.linear() = rotation(duration * motions.col(i).tail<3>()) * measured.toRotationMatrix();
+    X_BO.linear() = rotation_by(duration * motions.col(i).tail<3>()) * measured.toRotationMatrix();
     obstacles.set_pose(i, X_BO);
     obstacles.set_growth(i, kDoubt * moved.norm());
   }

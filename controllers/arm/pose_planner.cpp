@@ -7,13 +7,6 @@
 #include "controllers/interface/arm_memory.hpp"
 
 namespace tendril {
-namespace {
-
-constexpr Eigen::Index kShift = 2;  // of a robot on a rail: its coordinate
-constexpr double kNoChange = 1e-12;
-
-}  // namespace
-
 PosePlanner::PosePlanner(const ContinuumRobot& robot)
     : solution_memory_(add_states(layout_, robot)),
       pose_memory_(layout_.matrix(straight_coordinates(robot))) {}
@@ -22,10 +15,11 @@ double PoseRates::fraction(const ContinuumRobot& robot,
                            const Eigen::Ref<const Eigen::VectorXd>& from,
                            const Eigen::Ref<const Eigen::VectorXd>& to,
                            double duration) const noexcept {
+  constexpr double kNoChange = 1e-12;
   const double change = largest_change(robot, from, to, TipIntegral::kLengthScale);
   const double fraction = rate_limit * duration / std::max(change, kNoChange);
   if (robot.rail_count() == 0) return fraction;
-  const double shift = std::abs(to[kShift] - from[kShift]);
+  const double shift = std::abs(to[PosePlanner::kShift] - from[PosePlanner::kShift]);
   return std::min(fraction, feed_speed * duration / std::max(shift, kNoChange));
 }
 

@@ -21,6 +21,8 @@ class PosePlanner {
     double scale = 0.0;    ///< fraction of the step to the next waypoint or the solution
   };
 
+  static constexpr Eigen::Index kShift = 2;  ///< of a robot on a rail: the coordinate of its feed
+
   virtual ~PosePlanner() = default;
 
   /// One step among the obstacles of the measurement. The new planned pose is in `next_memory`,

@@ -11,8 +11,6 @@ namespace {
 
 using Eigen::Vector3d;
 
-const Obstacles kNoObstacles;  // of a measurement without them
-
 // Samples: the last plan, the straight motion to the solution, staying; straight motions to other
 // solutions; the others have noise. The last one is the mean.
 constexpr int kPlan = 0, kStraight = 1, kStay = 2, kOther = 3;
@@ -24,7 +22,6 @@ constexpr double kVelocityTime = 0.03;  // [s], of the filter of the target's ve
 constexpr double kJump = 0.01;          // [m] of the target in a step: no motion
 constexpr double kLagGain = 1.0;        // [1/s]
 constexpr double kSlowRate = 0.3;       // [rad/s]: below it little is learnt of the lag
-constexpr Eigen::Index kShift = 2;      // of a robot on a rail: its coordinate
 
 RolloutOptions with_mean(RolloutOptions options) {
   options.samples += 1;
@@ -73,7 +70,7 @@ void PredictivePlanner::measure(const TipTarget& target, const ArmMeasurement& m
                                 std::span<const double> memory,
                                 std::span<double> next_memory) noexcept {
   const double h = options_.timestep;
-  const Obstacles& obstacles = measurement.obstacles ? *measurement.obstacles : kNoObstacles;
+  const Obstacles& obstacles = obstacles_or_none(measurement.obstacles);
   forecast_.measure(obstacles, forecast_memory_(memory), forecast_memory_(next_memory));
   for (int i = 0; i < obstacles_.count(); ++i)
     if (obstacles.pose(i).matrix() != obstacles_.pose(i).matrix())

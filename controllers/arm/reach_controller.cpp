@@ -39,8 +39,8 @@ constexpr double kMaxRollOffset = 0.3, kMaxRollError = 0.03;  // [rad]
 constexpr int kSearchRestarts = 20;
 constexpr int kRollSearchRestarts = 300;
 constexpr int kFabrikxSearchIterations = 300;
-constexpr int kRotationPeriod = 25;  // of FABRIKx, in iterations
-constexpr int kRailCoordinates = 3;  // of a robot on a rail, before its own
+constexpr int kRotationPeriod = 25;                        // of FABRIKx, in iterations
+constexpr int kRailCoordinates = PosePlanner::kShift + 1;  // before those of the arm
 constexpr std::string_view kFabrikx = "fabrikx";
 
 SolverOptions solver_options(const Settings& settings) {
@@ -116,10 +116,7 @@ std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settin
 constexpr const char* kInPart = "of an arm that is not driven in every direction";
 
 /// Every section is driven, if only in the plane of a planar arm.
-bool drives_every_section(const ArmContext& context) {
-  return std::ranges::all_of(context.springs,
-                             [](const BodySpring& spring) { return spring.driven; });
-}
+bool drives_every_section(const ArmContext& context) { return first_steered(context) == 0; }
 
 std::unique_ptr<PosePlanner> make_reactive_planner(const ArmContext& context) {
   const Settings& settings = context.settings;
@@ -307,7 +304,7 @@ Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
 }
 
 double ReachController::planned_feed(std::span<const double> memory) const noexcept {
-  return planner_ ? planner_->pose(planner_memory_(memory))[kRailCoordinates - 1] : feed_(memory);
+  return planner_ ? planner_->pose(planner_memory_(memory))[PosePlanner::kShift] : feed_(memory);
 }
 
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,

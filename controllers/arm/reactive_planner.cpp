@@ -45,10 +45,7 @@ constexpr int kEscapes = 12;                // poses that are tried there
 constexpr double kGain = 1e-4;              // [m] in a step, with which it does without them
 constexpr double kEscape = 0.1;             // [rad] as far as that
 constexpr double kMaxLoss = 1e-4;           // [m], of clearance in a step towards one
-constexpr Eigen::Index kShift = 2;          // of a robot on a rail: its coordinate
 constexpr double kMinGain = 1e-9;           // [m], of clearance in a step that backs away
-
-const Obstacles kNoObstacles;  // of a measurement without them
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
   return {.max_iterations = iterations,
@@ -436,8 +433,7 @@ PosePlanner::Step ReactivePlanner::step(const TipTarget& target, const ArmMeasur
                                         std::span<const double> memory,
                                         std::span<double> next_memory) noexcept {
   Step step;
-  place_obstacles(measurement.obstacles ? *measurement.obstacles : kNoObstacles, memory,
-                  next_memory);
+  place_obstacles(obstacles_or_none(measurement.obstacles), memory, next_memory);
   q_last_ = pose(memory);
   BaseState base = measurement.base;
   if (robot().rail_count() > 0) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -220,9 +221,7 @@ bool MeasurementFaults::apply(const Entry& entry, const Step& step, Eigen::Isome
   const Eigen::AngleAxisd turn(Eigen::Quaterniond(X.linear()));
   Eigen::Vector3d vector = turn.angle() * turn.axis();
   if (!apply(entry, step, std::span<double>(vector.data(), 3))) return false;
-  const double angle = vector.norm();
-  X.linear() = angle > 0.0 ? Eigen::AngleAxisd(angle, vector / angle).toRotationMatrix()
-                           : Eigen::Matrix3d(Eigen::Matrix3d::Identity());
+  X.linear() = rotation_by(vector);
   return true;
 }
 

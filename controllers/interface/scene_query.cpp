@@ -7,6 +7,8 @@
 namespace tendril {
 namespace {
 
+const Obstacles kNoObstacles;
+
 [[noreturn]] void refuse(const char* setting, const char* what) {
   throw ModelError(std::string(setting) + ": must be " + what +
                    " of the scene; there is nothing in it");
@@ -19,8 +21,7 @@ Eigen::Vector3d SceneQuery::standing_target(const char* setting) {
 }
 
 MeasuredObstacles SceneQuery::measure_obstacles(const char* /*setting*/, double /*margin*/) {
-  static const Obstacles none;
-  return {none};
+  return {kNoObstacles};
 }
 
 Obstacles SceneQuery::standing_obstacles(const char* /*setting*/) { return {}; }
@@ -30,6 +31,10 @@ std::vector<Solid> SceneQuery::solids(const char* /*setting*/) { return {}; }
 Solid SceneQuery::geom(const char* setting) { refuse(setting, "a geom"); }
 
 Eigen::Vector3d SceneQuery::position(const char* setting) { refuse(setting, "a mocap body"); }
+
+const Obstacles& obstacles_or_none(const Obstacles* measured) noexcept {
+  return measured ? *measured : kNoObstacles;
+}
 
 SceneQuery& empty_scene() noexcept {
   static SceneQuery nothing;

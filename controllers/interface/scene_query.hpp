@@ -56,6 +56,9 @@ class SceneQuery {
   [[nodiscard]] virtual Eigen::Vector3d position(const char* setting);
 };
 
+/// The obstacles of a measurement; null: none.
+[[nodiscard]] const Obstacles& obstacles_or_none(const Obstacles* measured) noexcept;
+
 /// The scene with nothing in it.
 [[nodiscard]] SceneQuery& empty_scene() noexcept;
 

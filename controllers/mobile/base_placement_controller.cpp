@@ -13,8 +13,7 @@ namespace tendril {
 namespace {
 
 constexpr double kRetarget =
-    5e-3;                      // [m], rad: motion of the target after which a search begins again
-const Obstacles kNoObstacles;  // of a measurement without them
+    5e-3;  // [m], rad: motion of the target after which a search begins again
 constexpr double kAtRest = 1e-9;  // [m/s], [rad/s]: of the plan, which stops exactly
 
 std::vector<FloorBox> read_boxes(const Settings& settings) {
@@ -173,7 +172,7 @@ void BasePlacementController::drive_among(const MobileMeasurement& measurement,
                                           std::span<double> next,
                                           ControllerReport& report) noexcept {
   const std::span<double> search = base_pose_memory_(next);
-  const Obstacles& obstacles = measurement.obstacles ? *measurement.obstacles : kNoObstacles;
+  const Obstacles& obstacles = obstacles_or_none(measurement.obstacles);
   Eigen::Matrix<double, 6, 1> key;
   key << target.position(), target.direction();
   const Eigen::Matrix<double, 6, 1> known = target_(next);

@@ -37,7 +37,6 @@ constexpr double kGuardSlack = 1e-3;        // [m] less than what is kept while 
 constexpr double kBackOff = 0.02;           // [m] farther than what made it back away
 constexpr double kMinBackOff = 0.05;        // [m], of a step that is tried
 constexpr int kBackDirections = 16;
-const Obstacles kNoObstacles;  // of a measurement without them
 
 bool is_pose(const Isometry3d& X) noexcept {
   const Eigen::Matrix3d R = X.linear();
@@ -449,7 +448,7 @@ void MobileReachController::update(const MobileMeasurement& measurement,
                                    std::span<const double> memory, std::span<double> next_memory,
                                    MobileCommand& command, ControllerReport& report) noexcept {
   const std::span<double> next = next_memory;
-  obstacles_ = measurement.obstacles ? measurement.obstacles : &kNoObstacles;
+  obstacles_ = &obstacles_or_none(measurement.obstacles);
   if (!started_(memory)) {
     auto plan = plan_(next);
     set_configuration(measurement.base,

@@ -23,6 +23,12 @@ Eigen::Quaterniond rotation_between(const Eigen::Vector3d& from,
   return q;
 }
 
+Eigen::Matrix3d rotation_by(const Eigen::Vector3d& vector) noexcept {
+  const double angle = vector.norm();
+  if (!(angle > 0.0)) return Eigen::Matrix3d::Identity();
+  return Eigen::AngleAxisd(angle, vector / angle).toRotationMatrix();
+}
+
 double rotation_angle(const Eigen::Matrix3d& from, const Eigen::Matrix3d& to) noexcept {
   const Eigen::Matrix3d R = from.transpose() * to;
   const Eigen::Vector3d twice_sine(R(2, 1) - R(1, 2), R(0, 2) - R(2, 0), R(1, 0) - R(0, 1));

@@ -10,6 +10,9 @@ namespace tendril {
 [[nodiscard]] Eigen::Quaterniond rotation_between(const Eigen::Vector3d& from,
                                                   const Eigen::Vector3d& to) noexcept;
 
+/// The rotation by a rotation vector: about its direction by its length [rad].
+[[nodiscard]] Eigen::Matrix3d rotation_by(const Eigen::Vector3d& vector) noexcept;
+
 /// Angle of the rotation from one orientation to another [rad], in [0, pi]. Accurate near 0, too.
 [[nodiscard]] double rotation_angle(const Eigen::Matrix3d& from,
                                     const Eigen::Matrix3d& to) noexcept;

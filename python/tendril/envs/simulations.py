@@ -177,7 +177,7 @@ class Simulations:
         state = gymnasium.spaces.Box(-np.inf, np.inf, (task.observations,), np.float32)
         self._eye = None if camera is None else Eye(self.task.model, camera, size)
         self.observation_space = state if self._eye is None else self._eye.space(state)
-        self._images = np.zeros((count, size[1], size[0], 3), dtype=np.uint8)
+        self._images = np.zeros((0 if camera is None else count, size[1], size[0], 3), dtype=np.uint8)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.actions,), np.float32)
         self.elapsed = np.zeros(count, dtype=np.int64)
         self.observation = np.zeros((count, task.observations), dtype=np.float32)

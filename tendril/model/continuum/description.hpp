@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,10 @@ struct ContinuumDescription {
   /// `discrete`, else 0. Joints, servos and tendons have as much less damping, where there is
   /// enough. Of the file's own options; whoever knows the scene's sets it.
   double numerical_damping_time = 0.002;
+  /// The damping time to write for one of the file, without what the integrator adds [s].
+  [[nodiscard]] double written_damping_time(double damping_time) const {
+    return std::max(damping_time - numerical_damping_time, 0.0);
+  }
   BaseParameters base;
   BasePhysics base_physics;
   Guide guide;

@@ -142,8 +142,8 @@ struct ServoDamping {
   double outside;  ///< in the tendon or joint
   double inside;   ///< in the servo, as far as its force limit allows
 };
-ServoDamping damping_of(const ServoDrive& servo, double numerical_damping_time) {
-  const double time = std::max(servo.damping_time - numerical_damping_time, 0.0);
+ServoDamping damping_of(const ServoDrive& servo, const ContinuumDescription& robot) {
+  const double time = robot.written_damping_time(servo.damping_time);
   const double outside = std::min(kDampingOutside * servo.damping_time, time);
   return {outside * servo.gain, (time - outside) * servo.gain};
 }
@@ -165,7 +165,7 @@ struct ServoElement {
 void add_servo(const ServoElement& servo, ArmDocument& arm) {
   const double kp = servo.drive.gain, limit = servo.drive.limit;
   const double constant = kp > 0.0 ? 0.0 - servo.stiffness * servo.natural : 0.0;
-  const double kv = damping_of(servo.drive, arm.robot.numerical_damping_time).inside;
+  const double kv = damping_of(servo.drive, arm.robot).inside;
   arm.mjcf.add_actuator("general",
                         {{"name", servo.name},
                          {servo.transmission, servo.name},
@@ -183,7 +183,7 @@ void add_servo(const ServoElement& servo, ArmDocument& arm) {
 void add_sum(const std::string& name, const Drive& drive, const std::vector<std::string>& joints,
              ArmDocument& arm) {
   const auto* const servo = std::get_if<ServoDrive>(&drive);
-  const double damping = servo ? damping_of(*servo, arm.robot.numerical_damping_time).outside : 0.0;
+  const double damping = servo ? damping_of(*servo, arm.robot).outside : 0.0;
   XmlNode& tendon = arm.mjcf.tendon.add("fixed", {{"name", name}, {"damping", damping}});
   for (const std::string& joint : joints) tendon.add("joint", {{"joint", joint}, {"coef", 1}});
 }
@@ -310,7 +310,7 @@ double hinge_damping(const ContinuumDescription& robot, const SectionPhysics& ph
                      double bend_fraction) {
   const auto* const servo = std::get_if<ServoDrive>(&physics.bend);
   if (robot.compliance != Compliance::Link || servo == nullptr) return 0.0;
-  return damping_of(*servo, robot.numerical_damping_time).outside / bend_fraction;
+  return damping_of(*servo, robot).outside / bend_fraction;
 }
 
 }  // namespace tendril

@@ -131,7 +131,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
     link.index = static_cast<int>(j) + 1;
     link.length = rest_length(section) * fraction;
     link.bend_fraction = layout.bend_fraction[j];
-    link.damping_time = std::max(physics.damping_time - robot.numerical_damping_time, 0.0);
+    link.damping_time = robot.written_damping_time(physics.damping_time);
     link.axial_first = j % 2 == 0;
     link.x_first = x_first[j];
     fill_body(physics, start, fraction, link);

@@ -236,7 +236,7 @@ void add_actuator(ArmDocument& arm, const Tendon& tendon, double straight, doubl
     return;
   }
   const std::string stiffness = number_text(tendon.stiffness);
-  const double damping_time = std::max(tendon.damping_time - arm.robot.numerical_damping_time, 0.0);
+  const double damping_time = arm.robot.written_damping_time(tendon.damping_time);
   actuator.set("gaintype", "fixed")
       .set("biastype", "affine")
       .set("gainprm", -tendon.stiffness)

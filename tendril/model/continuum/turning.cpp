@@ -60,7 +60,7 @@ void write_turn(ArmDocument& arm, std::size_t section, XmlNode& first_link) {
   if (arm.robot.sections[section].rotation != SectionRotation::Turning) return;
   const std::string name = names::turn(static_cast<int>(section) + 1);
   const auto& [gain, damping_time, limit] = arm.robot.physics[section].turn;
-  const double damping = std::max(damping_time - arm.robot.numerical_damping_time, 0.0) * gain;
+  const double damping = arm.robot.written_damping_time(damping_time) * gain;
   arm.mjcf.add_joint(first_link,
                      {{"name", name}, {"axis", {0, 0, 1}}, {"damping", kInJoint * damping}}, 0.0);
   arm.mjcf.add_actuator("position",
