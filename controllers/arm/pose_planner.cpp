@@ -23,4 +23,8 @@ double PoseRates::fraction(const ContinuumRobot& robot,
   return std::min(fraction, feed_speed * duration / std::max(shift, kNoChange));
 }
 
+PoseRates read_rates(const Settings& settings) {
+  return {.rate_limit = settings.number("rate_limit"), .feed_speed = settings.number("feed_speed")};
+}
+
 }  // namespace tendril

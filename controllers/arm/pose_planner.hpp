@@ -68,4 +68,7 @@ struct PoseRates {
                                 double duration) const noexcept;
 };
 
+/// The settings rate_limit and feed_speed.
+[[nodiscard]] PoseRates read_rates(const Settings& settings);
+
 }  // namespace tendril

@@ -138,8 +138,7 @@ std::unique_ptr<PosePlanner> make_reactive_planner(const ArmContext& context) {
                              .max_iterations = options.max_iterations,
                              .body_radius = context.body_radius,
                              .margin = margin,
-                             .rates = {.rate_limit = settings.number("rate_limit"),
-                                       .feed_speed = settings.number("feed_speed")},
+                             .rates = read_rates(settings),
                              .timestep = context.timestep,
                              .waits_for_base = settings.flag("wait_for_base")});
 }
@@ -246,8 +245,7 @@ ReachController::ReachController(const ArmContext& context)
 
 ReachController::ReachController(const ArmContext& context, std::unique_ptr<PosePlanner> planner)
     : task_(context.settings.choice<TipTask>("task")),
-      rate_limit_(context.settings.number("rate_limit")),
-      feed_speed_(context.settings.number("feed_speed")),
+      rates_(read_rates(context.settings)),
       tracker_(planner ? default_solver(context.robot, solver_options(context.settings), 0, 0)
                        : make_tracker(context.robot, context.settings)),
       searcher_(planner ? std::nullopt : make_searcher(context.robot, context.settings)),
@@ -365,13 +363,12 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
 
   // 2. Move the commands towards it; the step is scaled as a whole, not section by section.
   const auto q_last = q_memory_(memory);
-  const double change = largest_change(robot(), q_solution_, q_last, TipIntegral::kLengthScale);
-  double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
+  double scale = std::min(1.0, rates_.fraction(robot(), q_last, q_solution_, measurement.timestep));
   const auto limit_rate = [&](double way, double rate) {
     scale = std::min(scale, rate * measurement.timestep / std::max(std::abs(way), 1e-12));
   };
-  if (has_feed()) limit_rate(ik.base.feed - feed_(next_memory), feed_speed_);
-  if (has_spin()) limit_rate(ik.base.spin - spin_(next_memory), rate_limit_);
+  if (has_feed()) limit_rate(ik.base.feed - feed_(next_memory), rates_.feed_speed);
+  if (has_spin()) limit_rate(ik.base.spin - spin_(next_memory), rates_.rate_limit);
   if (has_feed()) {
     feed_solution_(next_memory) = ik.base.feed;
     feed_(next_memory) += scale * (ik.base.feed - feed_(next_memory));

@@ -114,7 +114,7 @@ class ReachController final : public ArmController {
                                             std::span<double> next_memory) noexcept;
 
   TipTask task_;
-  double rate_limit_, feed_speed_;
+  PoseRates rates_;
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;     // where tracker_ alone does not search
   std::unique_ptr<PosePlanner> planner_;  // with avoidance

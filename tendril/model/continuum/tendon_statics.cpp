@@ -205,6 +205,8 @@ std::optional<int> section_driven_in_part(const ContinuumDescription& robot) {
   return undriven_section(robot, [](std::size_t) { return true; });
 }
 
+namespace {
+
 /// What ends in section `i`, for the message that it is not enough.
 std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
   std::string angles;
@@ -221,8 +223,6 @@ std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
       "; here end {}, angle = {} rad{}", count, angles,
       exceeds_turn ? ": is the unit rad, not degrees?" : "; bend_servo = false allows that");
 }
-
-namespace {
 
 /// Refuses passive sections with a controller of this project that commands every section. A
 /// controller that an experiment names instead says so itself.
