@@ -1,0 +1,1 @@
+"""Many worlds on one device."""
