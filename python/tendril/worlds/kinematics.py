@@ -51,6 +51,7 @@ def functions(dtype):
         arc_middle: numbers  # their middle tangent's part of the bend
         length_scale: dtype  # of a change of length or a direction error of 1 rad, m
         reach: dtype  # largest length, m
+        feed_limit: dtype  # of the base, m
 
     @wp.func
     def stumpff(t: dtype):
@@ -219,6 +220,7 @@ def chain_of(robot, dtype, device=None):
     chain.arc_middle = array(np.concatenate(middles))
     chain.length_scale = reach / len(sections) / 2
     chain.reach = reach
+    chain.feed_limit = robot.feed_limit
     return chain
 
 

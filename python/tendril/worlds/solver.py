@@ -1,0 +1,347 @@
+"""The default inverse kinematics as Warp functions: descents from a start, then from random poses.
+
+`solver_functions(dtype)` gives them, for kernels with one thread for each world. A descent is bounded
+Levenberg-Marquardt as in `tendril/ik/tip_descent.hpp`; docs/theory/ik.md, "Bounded Levenberg-Marquardt". Restarts are
+those of `AutoSolver`, whose search for the closest pose is left out.
+"""
+
+import functools
+import math
+import types
+
+import warp as wp
+
+from . import kinematics
+
+# Damping in units of the squared length scale.
+FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK = 1e-2, 1e4, 8.0, 0.1
+LEAST_PROGRESS = 1e-3  # of the cost in a step
+SLOW_STEPS = 5  # in a row that gain less: a stall
+NO_BEND = 1e-9  # rad, a smaller limit leaves no bend
+OPPOSITE = 1e-12  # of (2 cos(angle / 2))^2
+PRECISION = {wp.float32: 1.2e-7, wp.float64: 2.3e-16}
+GOLDEN = wp.uint64(0x9E3779B97F4A7C15)
+MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
+
+
+@functools.cache
+def solver_functions(dtype):
+    """The functions and types for numbers of `dtype`, wp.float32 or wp.float64.
+
+    `Goal`              position and, if `has_direction`, z axis (unit) of the tip, in the robot's base frame
+    `Budget`            iterations, tolerances, seed and greatest number of restarts
+    `Work`              memory of the solves, one row for each world: `work_for`
+    `straight_start(chain, goal, feed, row)`       the straight arm, its variable lengths set by the distance
+    `solve(chain, goal, budget, spin, work, world)`  from the pose in `work.pose[world]` and `work.feed[world]`, which
+                        it replaces by the solution, or the closest pose found; errors, status and iterations beside
+    """
+    f = kinematics.functions(dtype)
+    vec3, mat33, Chain = f.vec3, f.mat33, f.Chain
+    Row, Normal = wp.types.vector(5, dtype), wp.types.matrix((5, 5), dtype)
+    rows = wp.constant(5)
+    coordinates, set_coordinates, bend_limit, clamped = f.coordinates, f.set_coordinates, f.bend_limit, f.clamped
+    end_frames, section_rates = f.end_frames, f.section_rates
+    zero, half, one, two, four = (dtype(x) for x in (0.0, 0.5, 1.0, 2.0, 4.0))
+    least_damping = dtype(max(1e-12, 10 * PRECISION[dtype]))
+    at_limit = dtype(max(1e-9, 4 * PRECISION[dtype]))  # ratio of a limit: this near counts as on it
+    first_damping, max_damping, grow, shrink = (dtype(x) for x in (FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK))
+    too_little = dtype(1.0 - LEAST_PROGRESS)
+    slow_steps = wp.constant(SLOW_STEPS)
+    no_bend, opposite, pi = dtype(NO_BEND), dtype(OPPOSITE), dtype(math.pi)
+    golden, mix_1, mix_2 = wp.constant(GOLDEN), wp.constant(MIX_1), wp.constant(MIX_2)
+    numbers = wp.array2d(dtype=dtype)
+
+    @wp.struct
+    class Goal:
+        position: vec3  # m
+        direction: vec3
+        has_direction: bool
+
+    @wp.struct
+    class Budget:
+        iterations: int  # tip poses evaluated
+        restarts: int
+        seed: wp.uint64
+        position_tolerance: dtype  # m
+        angle_tolerance: dtype  # rad
+
+    @wp.struct
+    class Work:
+        pose: numbers  # coordinates: start and solution
+        feed: wp.array(dtype=dtype)  # of the base, m: start and solution
+        met: wp.array(dtype=wp.bool)
+        iterations: wp.array(dtype=int)
+        position_error: wp.array(dtype=dtype)  # m
+        angle_error: wp.array(dtype=dtype)  # rad
+        trial: numbers
+        accepted: numbers
+        rotations: wp.array2d(dtype=mat33)
+        ends: wp.array2d(dtype=vec3)
+        directions: wp.array2d(dtype=vec3)  # three of each section that it may move in: (du, dv, ds)
+        columns: wp.array2d(dtype=Row)  # of the residual along them, m
+
+    @wp.func
+    def axis(R: mat33, column: int):
+        return vec3(R[0, column], R[1, column], R[2, column])
+
+    @wp.func
+    def residual(chain: Chain, goal: Goal, R: mat33, tip: vec3):
+        """Position and, times the length scale, rotation that are left, m."""
+        miss = goal.position - tip
+        turn_x, turn_y = dtype(0.0), dtype(0.0)
+        if goal.has_direction:
+            square = wp.max(zero, two * (one + wp.dot(axis(R, 2), goal.direction)))  # (2 cos(angle / 2))^2
+            turn_x = four * chain.length_scale  # opposite: any rotation helps
+            if square > opposite:
+                factor = chain.length_scale * two * four / (square + two * wp.sqrt(square))
+                turn_x = factor * wp.dot(axis(R, 0), goal.direction)
+                turn_y = factor * wp.dot(axis(R, 1), goal.direction)
+        return Row(miss[0], miss[1], miss[2], turn_x, turn_y)
+
+    @wp.func
+    def angle_error(goal: Goal, R: mat33):
+        if not goal.has_direction:
+            return dtype(0.0)
+        x, y = wp.dot(axis(R, 0), goal.direction), wp.dot(axis(R, 1), goal.direction)
+        return wp.atan2(wp.sqrt(x * x + y * y), wp.dot(axis(R, 2), goal.direction))
+
+    @wp.func
+    def is_met(chain: Chain, budget: Budget, r: Row):
+        turn = chain.length_scale * budget.angle_tolerance
+        return (
+            r[0] * r[0] + r[1] * r[1] + r[2] * r[2] <= budget.position_tolerance * budget.position_tolerance
+            and r[3] * r[3] + r[4] * r[4] <= turn * turn
+        )
+
+    @wp.func
+    def evaluate(chain: Chain, goal: Goal, feed: dtype, spin: dtype, work: Work, world: int):
+        """Frames and residual of work.trial."""
+        end_frames(chain, work.trial[world], feed, spin, work.rotations[world], work.ends[world])
+        return residual(chain, goal, work.rotations[world, chain.sections], work.ends[world, chain.sections])
+
+    @wp.func
+    def tip_column(chain: Chain, goal: Goal, R: mat33, position: vec3, rotation: vec3):
+        turn_x, turn_y = dtype(0.0), dtype(0.0)
+        if goal.has_direction:
+            turn_x = chain.length_scale * wp.dot(rotation, axis(R, 1))
+            turn_y = -chain.length_scale * wp.dot(rotation, axis(R, 0))
+        return Row(position[0], position[1], position[2], turn_x, turn_y)
+
+    @wp.func
+    def free_directions(chain: Chain, goal: Goal, r: Row, work: Work, world: int, i: int):
+        """Writes the directions that the limits of section i leave, and the residual's columns along them."""
+        q = coordinates(chain, work.accepted[world], i)
+        R = work.rotations[world, chain.sections]
+        arm = work.ends[world, chain.sections] - work.ends[world, i + 1]
+        w_u, w_v, p_u, p_v, p_s = section_rates(chain, i, q)
+        base = work.rotations[world, i]
+        w_u, w_v = base * w_u, base * w_v
+        column_u = tip_column(chain, goal, R, base * p_u + wp.cross(w_u, arm), w_u)
+        column_v = tip_column(chain, goal, R, base * p_v + wp.cross(w_v, arm), w_v)
+        p_s = base * p_s
+        column_s = Row(p_s[0], p_s[1], p_s[2], zero, zero)
+
+        none = vec3(zero, zero, zero)
+        first, second, lengthen = vec3(one, zero, zero), vec3(zero, one, zero), vec3(zero, zero, chain.length_scale)
+        limit = bend_limit(chain, i, q[2])
+        square = q[0] * q[0] + q[1] * q[1]
+        if square >= limit * limit * (one - two * at_limit):
+            radial = vec3(one, zero, zero)
+            if square > zero:
+                radial = vec3(q[0], q[1], zero) / wp.sqrt(square)
+            if wp.dot(r, radial[0] * column_u + radial[1] * column_v) > zero:
+                first, second = none, vec3(-radial[1], radial[0], zero)
+                if chain.variable_length[i] > zero:  # along the cone of limits a longer section may bend more
+                    slope = chain.length_scale * chain.bend_limit[i] / chain.variable_length[i]
+                    lengthen += slope * radial
+        if limit <= no_bend:
+            first, second = none, none
+        along = lengthen[0] * column_u + lengthen[1] * column_v + lengthen[2] * column_s
+        gain = wp.dot(r, along)
+        longest = chain.variable_length[i]
+        if (
+            longest <= zero
+            or (q[2] <= at_limit * longest and gain < zero)
+            or (q[2] >= (one - at_limit) * longest and gain > zero)
+        ):
+            lengthen, along = none, Row()
+
+        work.directions[world, 3 * i] = first
+        work.directions[world, 3 * i + 1] = second
+        work.directions[world, 3 * i + 2] = lengthen
+        work.columns[world, 3 * i] = first[0] * column_u + first[1] * column_v
+        work.columns[world, 3 * i + 1] = second[0] * column_u + second[1] * column_v
+        work.columns[world, 3 * i + 2] = along
+
+    @wp.func
+    def differentiate(chain: Chain, goal: Goal, r: Row, feed_moves: bool, work: Work, world: int):
+        """J J^T of the free directions, of the pose evaluated last."""
+        normal = Normal()
+        for i in range(chain.sections):
+            free_directions(chain, goal, r, work, world, i)
+            for k in range(3 * i, 3 * i + 3):
+                normal += wp.outer(work.columns[world, k], work.columns[world, k])
+        if feed_moves:
+            normal[2, 2] += chain.length_scale * chain.length_scale
+        return normal
+
+    @wp.func
+    def solved(A: Normal, y: Row):
+        """A^-1 y of a positive definite A, by L D L^T."""
+        for c in range(rows):
+            for r in range(c + 1, rows):
+                ratio = A[r, c] / A[c, c]
+                for k in range(c + 1, r + 1):
+                    A[r, k] -= ratio * A[k, c]
+                y[r] -= ratio * y[c]
+        for back in range(rows):
+            r = rows - 1 - back
+            for k in range(r + 1, rows):
+                y[r] -= A[k, r] * y[k]
+            y[r] /= A[r, r]
+        return y
+
+    @wp.func
+    def step(chain: Chain, normal: Normal, damping: dtype, r: Row, work: Work, world: int):
+        """work.trial = work.accepted and the damped step, inside the limits; returns the solution of the rows."""
+        y = solved(normal + damping * wp.identity(n=rows, dtype=dtype), r)
+        for i in range(chain.sections):
+            q = coordinates(chain, work.accepted[world], i)
+            for k in range(3 * i, 3 * i + 3):
+                q += wp.dot(work.columns[world, k], y) * work.directions[world, k]
+            set_coordinates(chain, work.trial[world], i, clamped(chain, i, q))
+        return y
+
+    @wp.func
+    def uniform(seed: wp.uint64, draw: int):
+        """Number `draw` of the stream of SplitMix64, in [0, 1)."""
+        z = seed + wp.uint64(draw + 1) * golden
+        z = (z ^ (z >> wp.uint64(30))) * mix_1
+        z = (z ^ (z >> wp.uint64(27))) * mix_2
+        return dtype((z ^ (z >> wp.uint64(31))) >> wp.uint64(11)) * dtype(1.1102230246251565e-16)
+
+    @wp.func
+    def random_pose(chain: Chain, seed: wp.uint64, first_draw: int, row: wp.array(dtype=dtype)):
+        for i in range(chain.sections):
+            draw = first_draw + 3 * i
+            s = uniform(seed, draw) * chain.variable_length[i]
+            theta = uniform(seed, draw + 1) * wp.min(bend_limit(chain, i, s), chain.restart_bend[i])
+            phi = (two * uniform(seed, draw + 2) - one) * pi
+            set_coordinates(chain, row, i, vec3(theta * wp.cos(phi), theta * wp.sin(phi), s))
+
+    @wp.func
+    def copy(source: wp.array(dtype=dtype), to: wp.array(dtype=dtype)):
+        for k in range(source.shape[0]):
+            to[k] = source[k]
+
+    @wp.func
+    def straight_start(chain: Chain, goal: Goal, feed: dtype, row: wp.array(dtype=dtype)):
+        """[FABRIKx] (2.30), as `tendril/ik/start_pose.hpp`."""
+        constant, variable = dtype(0.0), dtype(0.0)
+        for i in range(chain.sections):
+            constant += chain.length[i]
+            variable += chain.variable_length[i]
+        ratio = dtype(0.0)
+        if variable > zero:
+            distance = wp.length(goal.position - vec3(zero, zero, feed))
+            ratio = wp.clamp((distance - constant) / variable, zero, one)
+        for i in range(chain.sections):
+            set_coordinates(chain, row, i, vec3(zero, zero, ratio * chain.variable_length[i]))
+
+    @wp.func
+    def solve(chain: Chain, goal: Goal, budget: Budget, spin: dtype, work: Work, world: int):
+        """One iteration is one tip pose. Bits depend on the arguments of this world only."""
+        unit = chain.length_scale * chain.length_scale
+        start_feed = work.feed[world]
+        feed, trial_feed = start_feed, start_feed
+        for i in range(chain.sections):
+            q = coordinates(chain, work.pose[world], i)
+            set_coordinates(chain, work.trial[world], i, clamped(chain, i, q))
+        restarts = budget.restarts
+        if wp.length(goal.position - vec3(zero, zero, start_feed)) > chain.reach + chain.feed_limit:
+            restarts = int(0)
+        draws_a_restart = 3 * chain.sections
+        if chain.feed_limit > zero:
+            draws_a_restart += 1
+
+        restart, iterations, slow = int(0), int(0), int(0)
+        damping, cost, best = dtype(0.0), dtype(0.0), dtype(wp.inf)
+        r, normal = Row(), Normal()
+        feed_moves, begins, improved, met = bool(False), bool(True), bool(False), bool(False)
+        while True:
+            if begins:  # a descent, from work.trial
+                r = evaluate(chain, goal, trial_feed, spin, work, world)
+                cost = wp.dot(r, r)
+                damping = wp.clamp(cost / unit, least_damping, first_damping)
+                slow = int(0)
+                improved = bool(True)
+                begins = bool(False)
+            if improved:
+                copy(work.trial[world], work.accepted[world])
+                feed = trial_feed
+                met = is_met(chain, budget, r)
+                if not met and slow < slow_steps:
+                    feed_moves = (feed > zero or r[2] > zero) and (feed < chain.feed_limit or r[2] < zero)
+                    feed_moves = feed_moves and chain.feed_limit > zero
+                    normal = differentiate(chain, goal, r, feed_moves, work, world)
+            stalled = slow >= slow_steps or damping > max_damping
+            if met or stalled or iterations >= budget.iterations:
+                miss = wp.length(vec3(r[0], r[1], r[2]))
+                if met or miss < best:
+                    best = miss
+                    copy(work.accepted[world], work.pose[world])
+                    work.feed[world] = feed
+                if met or iterations >= budget.iterations or restart >= restarts:
+                    break
+                first_draw = restart * draws_a_restart
+                random_pose(chain, budget.seed, first_draw, work.trial[world])
+                if chain.feed_limit > zero:
+                    trial_feed = uniform(budget.seed, first_draw + 3 * chain.sections) * chain.feed_limit
+                restart += 1
+                begins = bool(True)
+                continue
+
+            y = step(chain, normal, damping * unit, r, work, world)
+            if feed_moves:
+                trial_feed = wp.clamp(feed + unit * y[2], zero, chain.feed_limit)
+            iterations += 1
+            trial_r = evaluate(chain, goal, trial_feed, spin, work, world)
+            trial_cost = wp.dot(trial_r, trial_r)
+            improved = trial_cost < cost
+            if improved:
+                slow = wp.where(trial_cost > too_little * cost, slow + 1, 0)
+                r, cost = trial_r, trial_cost
+                damping = wp.max(least_damping, damping * shrink)
+            else:
+                trial_feed = feed
+                damping *= grow
+
+        copy(work.pose[world], work.trial[world])
+        r = evaluate(chain, goal, work.feed[world], spin, work, world)
+        work.position_error[world] = wp.length(vec3(r[0], r[1], r[2]))
+        work.angle_error[world] = angle_error(goal, work.rotations[world, chain.sections])
+        work.iterations[world] = iterations
+        work.met[world] = met
+
+    return types.SimpleNamespace(
+        Goal=Goal, Budget=Budget, Work=Work, straight_start=straight_start, solve=solve, row=Row
+    )
+
+
+def work_for(robot, count, dtype, device=None):
+    """Memory for solves of `count` worlds, all zero."""
+    f, solver = kinematics.functions(dtype), solver_functions(dtype)
+    sections, coordinates = len(robot.sections), robot.coordinate_count
+    shapes = {
+        "pose": (count, coordinates), "trial": (count, coordinates), "accepted": (count, coordinates),
+        "rotations": (count, sections + 1), "ends": (count, sections + 1),
+        "directions": (count, 3 * sections), "columns": (count, 3 * sections),
+    }  # fmt: skip
+    types_of = {
+        "rotations": f.mat33, "ends": f.vec3, "directions": f.vec3, "columns": solver.row,
+        "iterations": int, "met": wp.bool,
+    }  # fmt: skip
+    work = solver.Work()
+    for name in solver.Work.vars:
+        setattr(work, name, wp.zeros(shapes.get(name, count), dtype=types_of.get(name, dtype), device=device))
+    return work
