@@ -258,7 +258,8 @@ def solver_functions(dtype):
             q = coordinates(chain, work.pose[world], i)
             set_coordinates(chain, work.trial[world], i, clamped(chain, i, q))
         restarts = budget.restarts
-        if wp.length(goal.position - vec3(zero, zero, start_feed)) > chain.reach + chain.feed_limit:
+        distance = wp.length(goal.position - vec3(zero, zero, start_feed))
+        if not distance <= chain.reach + chain.feed_limit:  # out of reach, or not a number
             restarts = int(0)
         draws_a_restart = 3 * chain.sections
         if chain.feed_limit > zero:
@@ -284,7 +285,7 @@ def solver_functions(dtype):
                     feed_moves = (feed > zero or r[2] > zero) and (feed < chain.feed_limit or r[2] < zero)
                     feed_moves = feed_moves and chain.feed_limit > zero
                     normal = differentiate(chain, goal, r, feed_moves, work, world)
-            stalled = slow >= slow_steps or damping > max_damping
+            stalled = slow >= slow_steps or damping > max_damping or wp.trace(normal) <= zero
             if met or stalled or iterations >= budget.iterations:
                 miss = wp.length(vec3(r[0], r[1], r[2]))
                 if met or miss < best:
