@@ -122,6 +122,7 @@ class Worlds:
         device: str | None = None,
         seed: int | None = None,
         set: Mapping[str, Any] = {},
+        controllers: bool = True,
         contacts: int | None = None,
         constraints: int | None = None,
     ) -> None:
@@ -131,6 +132,7 @@ class Worlds:
         :param device: such as "cpu" or "cuda:0"; default: a GPU if there is one
         :param seed: of the first world; default: that of the file
         :param set: settings by key, as of tendril.Experiment.run
+        :param controllers: false: those of the scene are left out, and all of `ctrl` is the caller's
         :param contacts: room for contacts in each world; default: the engine's estimate
         :param constraints: likewise, for constraint rows
         :raises ModelError: one line, for a device that is not there, and for what has no equal on a device
@@ -154,10 +156,11 @@ class Worlds:
         with wp.ScopedDevice(self.device):
             self._load(models, contacts, constraints)
             self._start(runs)
-            self._table = motion_table(runs, self.model, self.steps, self._driven(runs))
+            driven = self._driven(runs) if controllers else np.zeros(self.model.nu, dtype=bool)
+            self._table = motion_table(runs, self.model, self.steps, driven)
             self.controllers = [
                 CONTROLLERS[tables[0]["controller"]](tables, self.model, count, self.device)
-                for tables in zip(*(_sim.arms(run.model) for run in runs), strict=True)
+                for tables in zip(*(_sim.arms(run.model) for run in runs if controllers), strict=True)
             ]
         self._graph: Any = None
         self.reset()
