@@ -17,8 +17,8 @@ import warp as wp
 
 import tendril as td
 
-from . import kinematics
-from .batch import BatchKinematics
+from tendril.worlds import kinematics
+from tendril.worlds.batch import BatchKinematics
 
 LENGTH_SCALE = 0.05  # m: a length change of this size counts as 1 rad
 DIRECTION_ARM = 0.05  # m: a direction error of 1 rad counts as this distance

@@ -15,8 +15,8 @@ import warp as wp
 import tendril as td
 from tendril import _sim
 
-from .model import batched_fields, differing, plain_model, refusal
-from .reach import Reach
+from tendril.worlds.model import batched_fields, differing, plain_model, refusal
+from tendril.worlds.reach import Reach
 
 LARGEST = 1e10  # of a position or velocity of a world that has not diverged
 LARGEST_TABLE = 1 << 30  # numbers of what motions write, over all steps
