@@ -146,9 +146,10 @@ def solver_functions(dtype):
         limit = bend_limit(chain, i, q[2])
         square = q[0] * q[0] + q[1] * q[1]
         if square >= limit * limit * (one - two * at_limit):
-            radial = vec3(one, zero, zero)
+            radial = vec3(wp.dot(r, column_u), wp.dot(r, column_v), zero)  # where a straight section bends first
             if square > zero:
-                radial = vec3(q[0], q[1], zero) / wp.sqrt(square)
+                radial = vec3(q[0], q[1], zero)
+            radial = wp.normalize(radial)
             if wp.dot(r, radial[0] * column_u + radial[1] * column_v) > zero:
                 first, second = none, vec3(-radial[1], radial[0], zero)
                 if chain.variable_length[i] > zero:  # along the cone of limits a longer section may bend more
