@@ -2,16 +2,19 @@
 
 `solver_functions(dtype)` gives them, for kernels with one thread for each world. A descent is bounded
 Levenberg-Marquardt as in `tendril/ik/tip_descent.hpp`; docs/theory/ik.md, "Bounded Levenberg-Marquardt". Restarts are
-those of `AutoSolver`, whose search for the closest pose is left out.
+those of `AutoSolver`, whose search for the closest pose is left out. Differs: a straight section at its bend limit, as
+a telescopic one that is retracted, lengthens towards where the residual gains most, not in the direction of its start.
 """
 
 import functools
 import math
 import types
+from typing import Any
 
 import warp as wp
 
-from . import kinematics
+import tendril
+from tendril.worlds import kinematics
 
 # Damping in units of the squared length scale.
 FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK = 1e-2, 1e4, 8.0, 0.1
@@ -25,7 +28,7 @@ MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
 
 
 @functools.cache
-def solver_functions(dtype):
+def solver_functions(dtype: type) -> types.SimpleNamespace:
     """The functions and types for numbers of `dtype`, wp.float32 or wp.float64.
 
     `Goal`              position and, if `has_direction`, z axis (unit) of the tip, in the robot's base frame
@@ -261,23 +264,23 @@ def solver_functions(dtype):
         restarts = budget.restarts
         distance = wp.length(goal.position - vec3(zero, zero, start_feed))
         if not distance <= chain.reach + chain.feed_limit:  # out of reach, or not a number
-            restarts = int(0)
+            restarts = wp.int32(0)
         draws_a_restart = 3 * chain.sections
         if chain.feed_limit > zero:
             draws_a_restart += 1
 
-        restart, iterations, slow = int(0), int(0), int(0)
+        restart, iterations, slow = wp.int32(0), wp.int32(0), wp.int32(0)
         damping, cost, best = dtype(0.0), dtype(0.0), dtype(wp.inf)
         r, normal = Row(), Normal()
-        feed_moves, begins, improved, met = bool(False), bool(True), bool(False), bool(False)
+        feed_moves, begins, improved, met = wp.bool(False), wp.bool(True), wp.bool(False), wp.bool(False)
         while True:
             if begins:  # a descent, from work.trial
                 r = evaluate(chain, goal, trial_feed, spin, work, world)
                 cost = wp.dot(r, r)
                 damping = wp.clamp(cost / unit, least_damping, first_damping)
-                slow = int(0)
-                improved = bool(True)
-                begins = bool(False)
+                slow = wp.int32(0)
+                improved = wp.bool(True)
+                begins = wp.bool(False)
             if improved:
                 copy(work.trial[world], work.accepted[world])
                 feed = trial_feed
@@ -300,7 +303,7 @@ def solver_functions(dtype):
                 if chain.feed_limit > zero:
                     trial_feed = uniform(budget.seed, first_draw + 3 * chain.sections) * chain.feed_limit
                 restart += 1
-                begins = bool(True)
+                begins = wp.bool(True)
                 continue
 
             y = step(chain, normal, damping * unit, r, work, world)
@@ -330,7 +333,7 @@ def solver_functions(dtype):
     )
 
 
-def work_for(robot, count, dtype, device=None):
+def work_for(robot: tendril.ContinuumRobot, count: int, dtype: type, device: Any = None) -> Any:
     """Memory for solves of `count` worlds, all zero."""
     f, solver = kinematics.functions(dtype), solver_functions(dtype)
     sections, coordinates = len(robot.sections), robot.coordinate_count
