@@ -28,8 +28,7 @@ class BatchKinematics:
     Arrays are Warp's, or any on the same device that DLPack gives Warp without a copy (NumPy, PyTorch, JAX), of
     `dtype`, one row for each world. Coordinates are those of `ContinuumRobot.coordinates`: u, v and, if it is
     extensible, s of each section. Results are in the robot's base frame, in arrays that the instance owns and the
-    next call overwrites. No call allocates memory on the device or waits for it, so calls can be captured in a CUDA
-    graph; the first one compiles its kernel.
+    next call overwrites. No call allocates memory on the device or waits for it; the first one compiles its kernel.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class BatchKinematics:
         :param targets: positions (count, 3), m, or poses (count, 4, 4), of which position and z axis are met
         :param start: (count, robot.coordinate_count), clamped to the limits; none: the straight robot
         :param iterations: of one target at most, >= 1; a target that is met takes no more
-        :param feed: where the base starts, (count,), m, in [0, feed_limit]; none: 0. A base that feeds is solved for
+        :param feed: where the base starts, (count,), m, clamped to [0, feed_limit]; none: 0. It is solved for
         :param spin: of the base, (count,), rad, which the solution keeps; none: 0
         :param position_tolerance: m, > 0
         :param angle_tolerance: rad, > 0

@@ -256,7 +256,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     def solve(chain: Chain, goal: Goal, budget: Budget, spin: dtype, work: Work, world: int):
         """One iteration is one tip pose. Bits depend on the arguments of this world only."""
         unit = chain.length_scale * chain.length_scale
-        start_feed = work.feed[world]
+        start_feed = wp.clamp(work.feed[world], zero, chain.feed_limit)
         feed, trial_feed = start_feed, start_feed
         for i in range(chain.sections):
             q = coordinates(chain, work.pose[world], i)
