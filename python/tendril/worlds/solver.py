@@ -2,8 +2,7 @@
 
 `solver_functions(dtype)` gives them, for kernels with one thread for each world. A descent is bounded
 Levenberg-Marquardt as in `tendril/ik/tip_descent.hpp`; docs/theory/ik.md, "Bounded Levenberg-Marquardt". Restarts are
-those of `AutoSolver`, whose search for the closest pose is left out. Differs: a straight section at its bend limit, as
-a telescopic one that is retracted, lengthens towards where the residual gains most, not in the direction of its start.
+those of `AutoSolver`, whose search for the closest pose is left out.
 """
 
 import functools
@@ -76,6 +75,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         iterations: wp.array(dtype=int)
         position_error: wp.array(dtype=dtype)  # m
         angle_error: wp.array(dtype=dtype)  # rad
+        begun: numbers  # where the descent began: its directions are those of straight sections
         trial: numbers
         accepted: numbers
         rotations: wp.array2d(dtype=mat33)
@@ -149,10 +149,11 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         limit = bend_limit(chain, i, q[2])
         square = q[0] * q[0] + q[1] * q[1]
         if square >= limit * limit * (one - two * at_limit):
-            radial = vec3(wp.dot(r, column_u), wp.dot(r, column_v), zero)  # where a straight section bends first
-            if square > zero:
-                radial = vec3(q[0], q[1], zero)
-            radial = wp.normalize(radial)
+            radial = vec3(q[0], q[1], zero)
+            if square <= zero:
+                begun = coordinates(chain, work.begun[world], i)
+                radial = vec3(begun[0], begun[1], zero)
+            radial = wp.where(wp.length_sq(radial) > zero, wp.normalize(radial), vec3(one, zero, zero))
             if wp.dot(r, radial[0] * column_u + radial[1] * column_v) > zero:
                 first, second = none, vec3(-radial[1], radial[0], zero)
                 if chain.variable_length[i] > zero:  # along the cone of limits a longer section may bend more
@@ -275,6 +276,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         feed_moves, begins, improved, met = wp.bool(False), wp.bool(True), wp.bool(False), wp.bool(False)
         while True:
             if begins:  # a descent, from work.trial
+                copy(work.trial[world], work.begun[world])
                 r = evaluate(chain, goal, trial_feed, spin, work, world)
                 cost = wp.dot(r, r)
                 damping = wp.clamp(cost / unit, least_damping, first_damping)
@@ -338,7 +340,7 @@ def work_for(robot: tendril.ContinuumRobot, count: int, dtype: type, device: Any
     f, solver = kinematics.functions(dtype), solver_functions(dtype)
     sections, coordinates = len(robot.sections), robot.coordinate_count
     shapes = {
-        "pose": (count, coordinates), "trial": (count, coordinates), "accepted": (count, coordinates),
+        "pose": (count, coordinates), "begun": (count, coordinates), "trial": (count, coordinates), "accepted": (count, coordinates),
         "rotations": (count, sections + 1), "ends": (count, sections + 1),
         "directions": (count, 3 * sections), "columns": (count, 3 * sections),
     }  # fmt: skip
