@@ -339,16 +339,17 @@ def work_for(robot: tendril.ContinuumRobot, count: int, dtype: type, device: Any
     """Memory for solves of `count` worlds, all zero."""
     f, solver = kinematics.functions(dtype), solver_functions(dtype)
     sections, coordinates = len(robot.sections), robot.coordinate_count
-    shapes = {
-        "pose": (count, coordinates), "begun": (count, coordinates), "trial": (count, coordinates), "accepted": (count, coordinates),
-        "rotations": (count, sections + 1), "ends": (count, sections + 1),
-        "directions": (count, 3 * sections), "columns": (count, 3 * sections),
-    }  # fmt: skip
-    types_of = {
-        "rotations": f.mat33, "ends": f.vec3, "directions": f.vec3, "columns": solver.row,
-        "iterations": int, "met": wp.bool,
-    }  # fmt: skip
+    items = {  # type and number in a world where it is not one number
+        "met": (wp.bool,),
+        "iterations": (int,),
+        "rotations": (f.mat33, sections + 1),
+        "ends": (f.vec3, sections + 1),
+        "directions": (f.vec3, 3 * sections),
+        "columns": (solver.row, 3 * sections),
+        **dict.fromkeys(("pose", "begun", "trial", "accepted"), (dtype, coordinates)),
+    }
     work = solver.Work()
     for name in solver.Work.vars:
-        setattr(work, name, wp.zeros(shapes.get(name, count), dtype=types_of.get(name, dtype), device=device))
+        kind, *shape = items.get(name, (dtype,))
+        setattr(work, name, wp.zeros((count, *shape), dtype=kind, device=device))
     return work
