@@ -11,6 +11,7 @@ import tendril as td
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
 
 from tendril.worlds.batch import BatchKinematics  # noqa: E402
+from tendril.worlds.kinematics import chain_of, functions  # noqa: E402
 
 wp.config.log_level = wp.LOG_ERROR
 DTYPES = [wp.float64, wp.float32]
@@ -67,6 +68,24 @@ def test_poses_and_jacobians_are_those_of_the_library(name: str, dtype: Any) -> 
         jacobian = robot.tip_jacobian(states, feed=feed, spin=spin)
         assert np.abs(batch.tip_pose(*given).numpy() - tip).max() < TOLERANCE[dtype]
         assert np.abs(batch.jacobian(*given).numpy() - jacobian).max() < TOLERANCE[dtype]
+
+
+def test_a_kernel_of_a_user_calls_the_functions() -> None:
+    robot = ROBOTS["weights"]
+    f = functions(wp.float64)
+
+    @wp.kernel(enable_backward=False)
+    def ends(chain: f.Chain, q: wp.array2d(dtype=f.dtype), R: wp.array2d(dtype=f.mat33), p: wp.array2d(dtype=f.vec3)):
+        world = wp.tid()
+        f.end_frames(chain, q[world], f.dtype(0.0), f.dtype(0.0), R[world], p[world])  # feed and spin
+
+    states = poses(robot, COUNT, 1)[0]
+    rotations, points = (wp.zeros((COUNT, 4), dtype=kind, device="cpu") for kind in (f.mat33, f.vec3))
+    inputs = [chain_of(robot, wp.float64, "cpu"), on_device(robot.coordinates(states), wp.float64), rotations, points]
+    wp.launch(ends, COUNT, inputs=inputs, device="cpu")
+    expected = robot.section_poses(states)
+    assert np.allclose(rotations.numpy()[:, 1:], expected[..., :3, :3], rtol=0.0, atol=1e-12)
+    assert np.allclose(points.numpy()[:, 1:], expected[..., :3, 3], rtol=0.0, atol=1e-12)
 
 
 def gradient(batch: BatchKinematics, call: Callable[..., Any], q: Any, weights: Any) -> Any:
@@ -158,6 +177,17 @@ def test_a_world_has_the_same_bits_whatever_the_others_are(dtype: Any) -> None:
         assert bits[order].tobytes() == getattr(shuffled, field).numpy().tobytes()
 
 
+def test_a_start_of_a_solve_is_brought_inside_the_limits() -> None:
+    robot = ROBOTS["mixed, on a base that feeds and spins"]
+    outside = on_device(np.full((COUNT, robot.coordinate_count), 9.0), wp.float32)
+    feed = on_device(np.full(COUNT, 9.0), wp.float32)
+    targets = robot.tip_pose(robot.random_states(COUNT, 4))
+    found = solved(robot, targets, wp.float32, start=outside, feed=feed, iterations=1)
+    states = robot.states(found.coordinates.numpy())
+    assert robot.within_limits(states, tolerance=LIMIT_SLACK[wp.float32]).all()
+    assert found.feed.numpy().max() <= np.float32(robot.feed_limit)
+
+
 def test_a_solve_from_the_solution_stays_there() -> None:
     robot = ROBOTS["mixed, on a base that feeds and spins"]
     states, feed, spin = (value[:100] for value in poses(robot, COUNT, 6))
@@ -198,6 +228,7 @@ def test_arrays_are_taken_without_a_copy() -> None:
     [
         (lambda b: b.tip_pose(np.zeros((2, 6))), r"coordinates: shape = \(2, 6\), must be \(3, 6\)"),
         (lambda b: b.tip_pose(np.zeros((3, 6), np.float32)), "coordinates: dtype = float32, must be float64"),
+        (lambda b: b.tip_pose([[0.0] * 6] * 3), "coordinates: type = list, must be an array of Warp or with DLPack"),
         (lambda b: b.solve(np.zeros((3, 4))), r"targets: shape = \(3, 4\), must be \(3, 3\) or \(3, 4, 4\)"),
         (lambda b: b.solve(np.zeros((3, 3)), iterations=0), "iterations = 0, must be >= 1"),
         (lambda b: b.solve(np.zeros((3, 3)), angle_tolerance=0.0), "angle_tolerance = 0.0, must be > 0"),

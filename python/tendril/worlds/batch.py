@@ -141,6 +141,8 @@ class BatchKinematics:
 
     def _array(self, name: str, value: Any, *items: tuple[int, ...]) -> wp.array:
         """`value` as an array of numbers of one of the shapes (count, *item)."""
+        if not hasattr(value, "__dlpack__"):
+            raise tendril.ModelError(f"{name}: type = {type(value).__name__}, must be an array of Warp or with DLPack")
         array = value if isinstance(value, wp.array) and value.dtype == self.dtype else wp.from_dlpack(value)
         if array.dtype != self.dtype:
             raise tendril.ModelError(f"{name}: dtype = {array.dtype.__name__}, must be {self.dtype.__name__}")

@@ -43,7 +43,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     rows = wp.constant(5)
     coordinates, set_coordinates, bend_limit, clamped = f.coordinates, f.set_coordinates, f.bend_limit, f.clamped
     end_frames, section_rates = f.end_frames, f.section_rates
-    zero, half, one, two, four = (dtype(x) for x in (0.0, 0.5, 1.0, 2.0, 4.0))
+    zero, one, two, four = (dtype(x) for x in (0.0, 1.0, 2.0, 4.0))
     least_damping = dtype(max(1e-12, 10 * PRECISION[dtype]))
     at_limit = dtype(max(1e-9, 4 * PRECISION[dtype]))  # ratio of a limit: this near counts as on it
     first_damping, max_damping, grow, shrink = (dtype(x) for x in (FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK))
