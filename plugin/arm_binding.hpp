@@ -48,6 +48,20 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void end_step(const mjModel* m, const mjData* d,
                 std::span<double> next_own) const noexcept override;
 
+  /// The arm as bound to the model.
+  struct Parts {
+    int base_body, tip_site, target_mocap;  ///< the last -1: no target
+    std::vector<JointAddress> joints;       ///< in the order of the mechanics' state
+    std::vector<int> actuators;             ///< in the order of its servos
+    ArmMechanics mechanics;
+    double fundamental_mode_damping;  ///< [1/s]
+  };
+  [[nodiscard]] Parts parts() const {
+    return {base_body_, tip_site_,  target_mocap_,
+            joints_,    actuators_, mechanics_,
+            measurement_.fundamental_mode_damping};
+  }
+
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
   /// of the servos in the last step, the last commands of the tendons and of the sections' turns,
   /// with friction of tendons

@@ -220,6 +220,17 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   }
 }
 
+Settings::Texts Instance::settings(const mjModel* m, int instance, const ControllerKind& kind) {
+  const Configuration configuration(m, instance, kind);
+  Settings::Texts texts;
+  for (const SettingInfo& row : configuration.rows) {
+    const bool is_given = configuration.settings.has(row.name);
+    texts.emplace_back(row.name, is_given ? std::string(configuration.settings.text(row.name))
+                                          : default_text(row));
+  }
+  return texts;
+}
+
 Instance::~Instance() {
   if (pool_key_) controller_pool().give(*std::move(pool_key_), binding_->release_controller());
 }

@@ -31,6 +31,10 @@ class Instance {
   /// Throws ModelError naming the setting or the element of the model at fault.
   Instance(const mjModel* m, int instance, const ControllerKind& kind);
   ~Instance();
+  /// Its settings, the defaults included, by name. Throws ModelError.
+  [[nodiscard]] static Settings::Texts settings(const mjModel* m, int instance,
+                                                const ControllerKind& kind);
+  [[nodiscard]] const RobotBinding& binding() const noexcept { return *binding_; }
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 

@@ -25,9 +25,7 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
   std::size_t joints = 0;
   for (const ArmCoordinate& coordinate : coordinates_) {
     first_joint_.push_back(joints);
-    double compliance = 0.0;
-    for (const ArmJoint& joint : coordinate.joints) compliance += 1.0 / joint.stiffness;
-    stiffness_.push_back(compliance > 0.0 ? 1.0 / compliance : 0.0);
+    stiffness_.push_back(series_stiffness(coordinate));
     joints += coordinate.joints.size();
   }
   joint_load_.assign(joints, 0.0);
@@ -55,6 +53,12 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
            .is_length = coordinate.is_slide});
   }
   tendons_ = TendonDrive(std::move(tendons), std::move(jacobian), std::move(bends));
+}
+
+double ArmMechanics::series_stiffness(const ArmCoordinate& coordinate) noexcept {
+  double compliance = 0.0;
+  for (const ArmJoint& joint : coordinate.joints) compliance += 1.0 / joint.stiffness;
+  return compliance > 0.0 ? 1.0 / compliance : 0.0;
 }
 
 ArmMechanics::State ArmMechanics::make_state() const {

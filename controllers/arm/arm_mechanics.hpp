@@ -103,6 +103,10 @@ class ArmMechanics {
   }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] bool has_feed() const noexcept { return feed_.servo >= 0; }
+  [[nodiscard]] bool has_spin() const noexcept { return spin_.servo >= 0; }
+  [[nodiscard]] bool has_twist() const noexcept { return !twists_.empty(); }
+  /// Returns the stiffness of a coordinate's joints in series; 0: of none [N m/rad], [N/m].
+  [[nodiscard]] static double series_stiffness(const ArmCoordinate& coordinate) noexcept;
   [[nodiscard]] int feed_servo() const noexcept { return feed_.servo; }
 
   /// The state of the chain in one step, filled in by the caller: the joints of all coordinates in

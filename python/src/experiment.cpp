@@ -110,6 +110,15 @@ class PyRun {
     run_->step();
   }
 
+  /// Writes what the motions say of a time to the data, for programs that step it themselves.
+  void move(double time) { prepared_->motions.apply(native<mjData>(data_), time); }
+
+  /// The scene with its settings as one MJCF text; empty if the engine cannot write it.
+  [[nodiscard]] std::string mjcf() const {
+    std::vector<std::string> notices;
+    return simulation::flattened(prepared_->scene, native<const mjModel>(model_), notices);
+  }
+
   /// Runs to the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
   void run() {
     const nb::gil_scoped_release unlocked;
@@ -163,7 +172,10 @@ void bind_experiment(nb::module_& module) {
       .def_ro("scene", &simulation::Experiment::scene, nb::sig("def scene(self) -> pathlib.Path"))
       .def_ro("family", &simulation::Experiment::family)
       .def_ro("duration", &simulation::Experiment::duration)
-      .def_ro("seed", &simulation::Experiment::seed);
+      .def_ro("seed", &simulation::Experiment::seed)
+      .def_prop_ro("varies", [](const simulation::Experiment& experiment) {
+        return !experiment.variations.empty() || !experiment.faults.empty();
+      });
   module.def(
       "load_experiment",
       [](const std::filesystem::path& file) {
@@ -190,6 +202,8 @@ void bind_experiment(nb::module_& module) {
            nb::arg("folder"))
       .def("record", &PyRun::record, nb::arg("create"))
       .def("step", &PyRun::step)
+      .def("move", &PyRun::move, nb::arg("time"))
+      .def("mjcf", &PyRun::mjcf)
       .def("run", &PyRun::run)
       .def("finish", &PyRun::finish)
       .def_prop_ro("done", &PyRun::done)

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tendril import _sim
+from tendril._core import ModelError
 from tendril._files import refuse_inputs
 from tendril._reading import parse_json
 from tendril.report import notebook
@@ -80,6 +81,20 @@ class Run:
         """The controller that drives each actuator of the model, such as "tendril.reach of A"; "": none."""
         return self._run.drivers
 
+    @property
+    def mjcf(self) -> str:
+        """The scene with its settings as one MJCF text.
+
+        :raises ModelError: the engine cannot write it
+        """
+        if not (text := self._run.mjcf()):
+            raise ModelError("the scene cannot be written as one MJCF text")
+        return text
+
+    def move(self, time: float) -> None:
+        """Writes what the motions say of a time, s, to the data: for a program that steps it by itself."""
+        self._run.move(time)
+
     def step(self) -> None:
         """One step of the engine; none when the run is done.
 
@@ -144,6 +159,7 @@ class Experiment:
         self.family = self._file.family  #: of random scenes, a scene for each seed; "" with a custom scene
         self.duration = self._file.duration  #: of simulated time, s; of a family that of its scenes is in force
         self.seed = self._file.seed
+        self.varies = self._file.varies  #: whether runs of other seeds differ
 
     def __repr__(self) -> str:
         return f"Experiment({str(self.file)!r})"

@@ -1,1 +1,14 @@
-"""Many worlds on one device."""
+"""Many worlds of one scene at once, on a CPU or a GPU, by MuJoCo Warp; docs/guide/worlds.md."""
+
+try:
+    import mujoco_warp  # noqa: F401
+except ImportError as _error:
+    raise ImportError(
+        f"tendril.worlds needs warp-lang and mujoco-warp ({_error}): pip install warp-lang absl-py etils && "
+        "pip install --no-deps mujoco-warp"
+    ) from None
+
+from tendril.worlds.batch import BatchKinematics, Solution
+from tendril.worlds.worlds import Worlds
+
+__all__ = ["BatchKinematics", "Solution", "Worlds"]

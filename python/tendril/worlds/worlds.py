@@ -1,0 +1,303 @@
+"""Many worlds of one experiment at once, stepped by MuJoCo Warp."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mujoco
+import mujoco_warp as mjw
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+import tendril as td
+from tendril import _sim
+
+from .model import batched_fields, differing, plain_model, refusal
+from .reach import Reach
+
+LARGEST = 1e10  # of a position or velocity of a world that has not diverged
+LARGEST_TABLE = 1 << 30  # numbers of what motions write, over all steps
+CONTROLLERS = {"tendril.reach": Reach}
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _move(
+    step: wp.array(dtype=int),
+    table: wp.array3d(dtype=float),  # (1 or worlds, steps, entries)
+    place: wp.array(dtype=int),  # of each entry: in mocap_pos, then mocap_quat, then ctrl
+    bodies: int,
+    mocap_pos: wp.array2d(dtype=wp.vec3),
+    mocap_quat: wp.array2d(dtype=wp.quat),
+    ctrl: wp.array2d(dtype=float),
+):
+    world, entry = wp.tid()
+    row, at = world % table.shape[0], wp.min(step[world], table.shape[1] - 1)
+    value, i = table[row, at, entry], place[entry]
+    if i >= 7 * bodies:
+        ctrl[world, i - 7 * bodies] = value
+    elif i >= 3 * bodies:
+        j = i - 3 * bodies
+        mocap_quat[world, j // 4][j % 4] = value
+    else:
+        mocap_pos[world, i // 3][i % 3] = value
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _watch(
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    step: wp.array(dtype=int),
+    diverged: wp.array(dtype=int),
+):
+    world = wp.tid()
+    step[world] = step[world] + 1
+    if diverged[world] >= 0:
+        return
+    for i in range(qpos.shape[1]):
+        if not (wp.abs(qpos[world, i]) < LARGEST):
+            diverged[world] = step[world]
+    for i in range(qvel.shape[1]):
+        if not (wp.abs(qvel[world, i]) < LARGEST):
+            diverged[world] = step[world]
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _restart(
+    chosen: wp.array(dtype=bool),
+    qpos0: wp.array2d(dtype=float),
+    qvel0: wp.array2d(dtype=float),
+    act0: wp.array2d(dtype=float),
+    ctrl0: wp.array2d(dtype=float),
+    mocap_pos0: wp.array2d(dtype=wp.vec3),
+    mocap_quat0: wp.array2d(dtype=wp.quat),
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    act: wp.array2d(dtype=float),
+    ctrl: wp.array2d(dtype=float),
+    mocap_pos: wp.array2d(dtype=wp.vec3),
+    mocap_quat: wp.array2d(dtype=wp.quat),
+    step: wp.array(dtype=int),
+    diverged: wp.array(dtype=int),
+    overflow: wp.array(dtype=int),
+):
+    world = wp.tid()
+    if not chosen[world]:
+        return
+    row = world % qpos0.shape[0]
+    for i in range(qpos.shape[1]):
+        qpos[world, i] = qpos0[row, i]
+    for i in range(qvel.shape[1]):
+        qvel[world, i] = qvel0[row, i]
+    for i in range(act.shape[1]):
+        act[world, i] = act0[row, i]
+    for i in range(ctrl.shape[1]):
+        ctrl[world, i] = ctrl0[row, i]
+    for i in range(mocap_pos.shape[1]):
+        mocap_pos[world, i] = mocap_pos0[row, i]
+        mocap_quat[world, i] = mocap_quat0[row, i]
+    step[world] = 0
+    diverged[world] = -1
+    overflow[world] = 0
+
+
+class Worlds:
+    """`count` runs of an experiment side by side, on a CPU or a GPU.
+
+    World i has the draws of the seed `seed + i`, as `tendril run --seed` has them; without `[vary]` and faults all
+    worlds are the same until their controls differ. Motions move what they move; `tendril.reach` runs on the device.
+    Numbers are float32. On a GPU a run is not the same to the bit from one time to the next.
+
+    `qpos`, `qvel`, `ctrl`, `time`, `sensordata`, `mocap_pos` and `mocap_quat` are Warp's arrays with a row for each
+    world. They are the engine's own: what is written there holds in the next step, and `wp.to_torch`, `wp.to_jax` and
+    `numpy()` (on a CPU) show them without a copy.
+    """
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        count: int,
+        device: str | None = None,
+        seed: int | None = None,
+        set: Mapping[str, Any] = {},
+        contacts: int | None = None,
+        constraints: int | None = None,
+    ) -> None:
+        """
+        :param file: an experiment, a scene or a robot file
+        :param count: of worlds, >= 1
+        :param device: such as "cpu" or "cuda:0"; default: a GPU if there is one
+        :param seed: of the first world; default: that of the file
+        :param set: settings by key, as of tendril.Experiment.run
+        :param contacts: room for contacts in each world; default: the engine's estimate
+        :param constraints: likewise, for constraint rows
+        :raises ModelError: one line, for a device that is not there, and for what has no equal on a device
+        """
+        if count < 1:
+            raise td.ModelError(f"count: {count}: must be >= 1")
+        self.count, self.device = count, device_of(device)
+        experiment = td.Experiment(file)
+        self.name = experiment.name
+        if experiment.family:
+            raise td.ModelError(f"{experiment.file}: is a family of scenes: must be one scene: `tendril generate` makes it")
+        first_seed = experiment.seed if seed is None else seed
+        seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
+        runs = [experiment.start(one, set) for one in seeds]
+        models = [plain_model(run.mjcf, experiment.scene.parent) for run in runs]
+        self.model: mujoco.MjModel = models[0]  #: MuJoCo's model of the first world, without controllers
+        if line := refusal(self.model):
+            raise td.ModelError(f"{experiment.file}: {line}")
+        self.timestep: float = self.model.opt.timestep
+        self.steps = round(experiment.duration / self.timestep)  #: of the experiment
+        with wp.ScopedDevice(self.device):
+            self._load(models, contacts, constraints)
+            self._start(runs)
+            self._table = motion_table(runs, self.model, self.steps, self._driven(runs))
+            self.controllers = [
+                CONTROLLERS[tables[0]["controller"]](tables, self.model, count, self.device)
+                for tables in zip(*(_sim.arms(run.model) for run in runs), strict=True)
+            ]
+        self._graph: Any = None
+        self.reset()
+
+    def _load(self, models: Sequence[mujoco.MjModel], contacts: int | None, constraints: int | None) -> None:
+        self.model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # which Warp has not
+        different = differing(models, batched_fields(mjw.Model))
+        self._model = mjw.put_model(self.model, batch_sizes=dict.fromkeys(different, len(models)))
+        for name, rows in different.items():
+            getattr(self._model, name).assign(rows)
+        self._model.opt.warn_overflow = 0  # `overflow` tells
+        self._data = mjw.make_data(self.model, nworld=self.count, nconmax=contacts, njmax=constraints)
+        data = self._data
+        self.qpos, self.qvel, self.ctrl, self.time = data.qpos, data.qvel, data.ctrl, data.time
+        self.sensordata, self.mocap_pos, self.mocap_quat = data.sensordata, data.mocap_pos, data.mocap_quat
+        #: bits of mujoco_warp.OverflowType, of each world: something did not fit, and the world is wrong from there on
+        self.overflow = data.overflow
+        self._step = wp.zeros(self.count, dtype=int)
+        #: the step in which a world got numbers that are not finite or beyond 1e10; -1: it did not
+        self.diverged = wp.full(self.count, -1, dtype=int)
+
+    def _start(self, runs: Sequence[td.Run]) -> None:
+        def rows(name: str, kind: Any) -> Any:
+            return wp.array(np.stack([getattr(run.data, name) for run in runs]).astype(np.float32), dtype=kind)
+
+        self._initial = [rows(name, float) for name in ("qpos", "qvel", "act", "ctrl")]
+        self._initial += [rows("mocap_pos", wp.vec3), rows("mocap_quat", wp.quat)]
+
+    def _driven(self, runs: Sequence[td.Run]) -> npt.NDArray[np.bool_]:
+        """Controls that controllers write."""
+        driven = np.zeros(self.model.nu, dtype=bool)
+        for actuator, driver in enumerate(runs[0].drivers):
+            if driver and driver.partition(" of ")[0] not in CONTROLLERS:
+                raise td.ModelError(
+                    f"{driver}: must be {' or '.join(CONTROLLERS)} in worlds, or the robot file must have no controller"
+                )
+            if driver:
+                driven[self.model.actuator_ctrladr[actuator]] = True
+        return driven
+
+    def reset(self, worlds: Any = None) -> None:
+        """Sets worlds to their start.
+
+        :param worlds: truth values, (count,), NumPy's or Warp's on the device; none: all
+        """
+        chosen = np.ones(self.count, dtype=bool) if worlds is None else worlds
+        if not isinstance(chosen, wp.array):
+            chosen = np.asarray(chosen)
+            if chosen.shape != (self.count,) or chosen.dtype != np.bool_:
+                raise td.ModelError(f"worlds: must be {self.count} truth values")
+            chosen = wp.array(chosen, dtype=bool, device=self.device)
+        data = self._data
+        with wp.ScopedDevice(self.device):
+            mjw.reset_data(self._model, data, chosen)
+            state = [data.qpos, data.qvel, data.act, data.ctrl, data.mocap_pos, data.mocap_quat]
+            flags = [self._step, self.diverged, self.overflow]
+            wp.launch(_restart, self.count, inputs=[chosen, *self._initial, *state, *flags])
+            for controller in self.controllers:
+                controller.reset(chosen)
+
+    def step(self, steps: int = 1) -> None:
+        """Steps all worlds; returns before a GPU is done.
+
+        A world that has diverged (`diverged`) does not stop the others.
+        """
+        with wp.ScopedDevice(self.device):
+            if not self.device.is_cuda:
+                for _ in range(steps):
+                    self._one_step()
+                return
+            if self._graph is None:
+                self._one_step()  # compiles
+                steps -= 1
+                with wp.ScopedCapture() as capture:
+                    self._one_step()
+                self._graph = capture.graph
+            for _ in range(steps):
+                wp.capture_launch(self._graph)
+
+    def _one_step(self) -> None:
+        model, data = self._model, self._data
+        if self._table is not None:
+            table, place = self._table
+            inputs = [self._step, table, place, self.model.nmocap, data.mocap_pos, data.mocap_quat, data.ctrl]
+            wp.launch(_move, (self.count, len(place)), inputs=inputs)
+        mjw.step1(model, data)
+        for controller in self.controllers:
+            controller.before_actuation(model, data)
+        mjw.step2(model, data)
+        wp.launch(_watch, self.count, inputs=[data.qpos, data.qvel, self._step, self.diverged])
+
+    def sensor(self, name: str) -> Any:
+        """The columns of `sensordata` of a sensor, (count, dimension): a view.
+
+        :raises ModelError: the scene has none of this name; those of controllers are not there
+        """
+        found = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_SENSOR, name)
+        if found < 0:
+            names = [self.model.sensor(i).name for i in range(self.model.nsensor)]
+            raise td.ModelError(f"sensor: {name}: must be a sensor of the scene: {', '.join(filter(None, names))}")
+        first = self.model.sensor_adr[found]
+        return self.sensordata[:, first : first + self.model.sensor_dim[found]]
+
+
+def device_of(name: str | None) -> Any:
+    """:raises ModelError: Warp has no such device."""
+    wp.init()
+    try:
+        return wp.get_device(name) if name else wp.get_preferred_device()
+    except (ValueError, RuntimeError):
+        known = ", ".join(device.alias for device in wp.get_devices())
+        raise td.ModelError(f"device: {name}: must be one of {known}") from None
+
+
+def motion_table(
+    runs: Sequence[td.Run], model: mujoco.MjModel, steps: int, driven: npt.NDArray[np.bool_]
+) -> tuple[Any, Any] | None:
+    """What the motions write in each step, and where; none: nothing moves.
+
+    :raises ModelError: it has more than LARGEST_TABLE numbers
+    """
+    if 7 * model.nmocap + model.nu == 0:
+        return None
+
+    def row(run: td.Run, step: int) -> npt.NDArray[np.float64]:
+        run.move(step * model.opt.timestep)
+        data = run.data
+        return np.concatenate((data.mocap_pos.ravel(), data.mocap_quat.ravel(), data.ctrl))
+
+    own = np.r_[np.zeros(7 * model.nmocap, dtype=bool), driven]
+    some = np.stack([row(runs[0], step) for step in np.unique(np.linspace(0, steps, 200).astype(int))])
+    place = np.flatnonzero((some != some[0]).any(axis=0) & ~own)
+    if len(place) == 0:
+        return None
+    if len(runs) * steps * len(place) > LARGEST_TABLE:
+        raise td.ModelError(
+            f"motion: {len(runs)} worlds of {steps} steps are more than can be held: fewer worlds, or a shorter duration"
+        )
+    table = np.empty((len(runs), steps + 1, len(place)), dtype=np.float32)
+    for i, run in enumerate(runs):
+        for step in range(steps + 1):
+            table[i, step] = row(run, step)[place]
+    return wp.array(table, dtype=float), wp.array(place.astype(np.int32), dtype=int)
