@@ -9,8 +9,9 @@ import pytest
 import tendril as td
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
+pytest.importorskip("mujoco_warp", reason="mujoco-warp is not installed")
 
-from tendril.worlds.batch import BatchKinematics  # noqa: E402
+from tendril.worlds import BatchKinematics  # noqa: E402
 from tendril.worlds.kinematics import chain_of, functions  # noqa: E402
 
 wp.config.log_level = wp.LOG_ERROR
