@@ -19,7 +19,7 @@ FLOORS = (
     ("sweep",),
     ("compare", "export", "identify"),
     ("tendril", "__main__"),  # what users import, and what starts the commands
-    ("envs",),
+    ("envs", "worlds"),
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 #: May be imported in a function: what a build tree does not have, or few runs need.

@@ -2,16 +2,15 @@
 
 import functools
 import types
-import typing
+from typing import Any, NamedTuple
 
 import warp as wp
 
 import tendril
+from tendril.worlds import kinematics, solver
 
-from . import kinematics, solver
 
-
-class Solution(typing.NamedTuple):
+class Solution(NamedTuple):
     """What `BatchKinematics.solve` found: arrays on the device with one item for each world, overwritten by the next
     solve. Where the target is not met, the pose of least position error at the end of a descent."""
 
@@ -29,11 +28,17 @@ class BatchKinematics:
     Arrays are Warp's, or any on the same device that DLPack gives Warp without a copy (NumPy, PyTorch, JAX), of
     `dtype`, one row for each world. Coordinates are those of `ContinuumRobot.coordinates`: u, v and, if it is
     extensible, s of each section. Results are in the robot's base frame, in arrays that the instance owns and the
-    next call overwrites. No call allocates memory on the device or waits for it, so calls can be captured in a CUDA
-    graph; the first one compiles its kernel.
+    next call overwrites. No call allocates memory on the device or waits for it; the first one compiles its kernel.
     """
 
-    def __init__(self, robot, count, device=None, dtype=wp.float32, requires_grad=False):
+    def __init__(
+        self,
+        robot: tendril.ContinuumRobot,
+        count: int,
+        device: Any = None,
+        dtype: type = wp.float32,
+        requires_grad: bool = False,
+    ) -> None:
         """
         :param robot: a tendril.ContinuumRobot whose sections bend, without turning on their bases
         :param count: of worlds, >= 1
@@ -51,7 +56,7 @@ class BatchKinematics:
         self._work = solver.work_for(robot, count, dtype, self.device)
         f = kinematics.functions(dtype)
 
-        def array(*shape, kind=dtype):
+        def array(*shape: int, kind: type = dtype) -> wp.array:
             return wp.zeros((count, *shape), dtype=kind, device=self.device, requires_grad=requires_grad)
 
         self._zero = wp.zeros(count, dtype=dtype, device=self.device)
@@ -60,7 +65,7 @@ class BatchKinematics:
         self._poses = array(4, 4)
         self._jacobian = array(6, robot.coordinate_count)
 
-    def tip_pose(self, coordinates, feed=None, spin=None):
+    def tip_pose(self, coordinates: Any, feed: Any = None, spin: Any = None) -> wp.array:
         """Poses of the tip, (count, 4, 4).
 
         :param coordinates: (count, robot.coordinate_count)
@@ -71,7 +76,7 @@ class BatchKinematics:
         self._launch("tip_pose", [*self._configuration(coordinates, feed, spin), *frames, self._poses])
         return self._poses
 
-    def jacobian(self, coordinates, feed=None, spin=None):
+    def jacobian(self, coordinates: Any, feed: Any = None, spin: Any = None) -> wp.array:
         """Jacobians of the tip, (count, 6, robot.coordinate_count): rows 0 to 2 of its position, 3 to 5 of its z axis.
 
         Arguments as `tip_pose`.
@@ -82,24 +87,24 @@ class BatchKinematics:
 
     def solve(
         self,
-        targets,
-        start=None,
-        iterations=3000,
+        targets: Any,
+        start: Any = None,
+        iterations: int = 3000,
         *,
-        feed=None,
-        spin=None,
-        position_tolerance=1e-5,
-        angle_tolerance=1e-3,
-        restarts=1000,
-        seed=1,
-    ):
+        feed: Any = None,
+        spin: Any = None,
+        position_tolerance: float = 1e-5,
+        angle_tolerance: float = 1e-3,
+        restarts: int = 1000,
+        seed: int = 1,
+    ) -> Solution:
         """Coordinates that bring the tip to the targets, as tendril.Solver finds them, without its search for the
         closest pose. A world's solution does not depend on the others.
 
         :param targets: positions (count, 3), m, or poses (count, 4, 4), of which position and z axis are met
         :param start: (count, robot.coordinate_count), clamped to the limits; none: the straight robot
         :param iterations: of one target at most, >= 1; a target that is met takes no more
-        :param feed: where the base starts, (count,), m, in [0, feed_limit]; none: 0. A base that feeds is solved for
+        :param feed: where the base starts, (count,), m, clamped to [0, feed_limit]; none: 0. It is solved for
         :param spin: of the base, (count,), rad, which the solution keeps; none: 0
         :param position_tolerance: m, > 0
         :param angle_tolerance: rad, > 0
@@ -124,18 +129,20 @@ class BatchKinematics:
         self._launch("solve", [self._chain, goals, start is None, budget, self._base("spin", spin), work])
         return Solution(work.pose, work.feed, work.met, work.iterations, work.position_error, work.angle_error)
 
-    def _launch(self, name, inputs):
+    def _launch(self, name: str, inputs: list[Any]) -> None:
         wp.launch(getattr(_kernels(self.dtype), name), self.count, inputs=inputs, device=self.device)
 
-    def _configuration(self, coordinates, feed, spin):
+    def _configuration(self, coordinates: Any, feed: Any, spin: Any) -> tuple[Any, ...]:
         rows = self._array("coordinates", coordinates, (self.robot.coordinate_count,))
         return self._chain, rows, self._base("feed", feed), self._base("spin", spin)
 
-    def _base(self, name, value):
+    def _base(self, name: str, value: Any) -> wp.array:
         return self._zero if value is None else self._array(name, value, ())
 
-    def _array(self, name, value, *items):
+    def _array(self, name: str, value: Any, *items: tuple[int, ...]) -> wp.array:
         """`value` as an array of numbers of one of the shapes (count, *item)."""
+        if not hasattr(value, "__dlpack__"):
+            raise tendril.ModelError(f"{name}: type = {type(value).__name__}, must be an array of Warp or with DLPack")
         array = value if isinstance(value, wp.array) and value.dtype == self.dtype else wp.from_dlpack(value)
         if array.dtype != self.dtype:
             raise tendril.ModelError(f"{name}: dtype = {array.dtype.__name__}, must be {self.dtype.__name__}")
@@ -148,7 +155,7 @@ class BatchKinematics:
 
 
 @functools.cache
-def _kernels(dtype):
+def _kernels(dtype: type) -> types.SimpleNamespace:
     f, s = kinematics.functions(dtype), solver.solver_functions(dtype)
     vec3, mat33, Chain, Budget, Work, Goal = f.vec3, f.mat33, f.Chain, s.Budget, s.Work, s.Goal
     end_frames, write_jacobian, straight_start, solve_one = f.end_frames, f.tip_jacobian, s.straight_start, s.solve

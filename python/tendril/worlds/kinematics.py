@@ -7,6 +7,7 @@
 
 import functools
 import types
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -18,7 +19,7 @@ SERIES_TERMS = 10  # exact to rounding in float64
 
 
 @functools.cache
-def functions(dtype):
+def functions(dtype: type) -> types.SimpleNamespace:
     """The functions and types for numbers of `dtype`, wp.float32 or wp.float64.
 
     `Chain`                                  parameters of a robot, the same for all worlds: `chain_of`
@@ -149,7 +150,12 @@ def functions(dtype):
 
     @wp.func
     def end_frames(
-        chain: Chain, row: numbers, feed: dtype, spin: dtype, rotations: wp.array(dtype=mat33), ends: wp.array(dtype=vec3)
+        chain: Chain,
+        row: numbers,
+        feed: dtype,
+        spin: dtype,
+        rotations: wp.array(dtype=mat33),
+        ends: wp.array(dtype=vec3),
     ):
         c, s = wp.cos(spin), wp.sin(spin)
         rotations[0] = mat33(c, -s, zero, s, c, zero, zero, zero, one)
@@ -190,12 +196,14 @@ def functions(dtype):
     )  # fmt: skip
 
 
-def chain_of(robot, dtype, device=None):
+def chain_of(robot: tendril.ContinuumRobot, dtype: type, device: Any = None) -> Any:
     """The parameters of a tendril.ContinuumRobot as a `Chain` on `device`."""
     sections = robot.sections
     for number, section in enumerate(sections, 1):
         if section.rotation != "bending":
-            raise tendril.ModelError(f"section {number}: rotation = '{section.rotation}', must be 'bending' on a device")
+            raise tendril.ModelError(
+                f"section {number}: rotation = '{section.rotation}', must be 'bending' on a device"
+            )
     lengths, weights = [], []
     for section in sections:
         lengths.append(_normalized(section.length_weights))
@@ -204,7 +212,7 @@ def chain_of(robot, dtype, device=None):
     sizes = [2 + (section.variable_length > 0) for section in sections]
     reach = sum(section.length + section.variable_length for section in sections)
 
-    def array(values, kind=dtype):
+    def array(values: Any, kind: type = dtype) -> wp.array:
         return wp.array(np.asarray(values, dtype=float), dtype=kind, device=device)
 
     chain = functions(dtype).Chain()
@@ -224,17 +232,17 @@ def chain_of(robot, dtype, device=None):
     return chain
 
 
-def _normalized(weights):
+def _normalized(weights: list[float]) -> np.ndarray:
     weights = np.asarray(weights or [1.0])
     return weights / weights.sum()
 
 
-def _invertible_bend(section):
+def _invertible_bend(section: tendril.Section) -> float:
     critical = tendril.section_workspace(section, bends=2).critical_bend
     return section.bend_limit if critical is None else critical
 
 
-def _series(dtype, first):
+def _series(dtype: type, first: int) -> Any:
     """Coefficients of sum_j (-t)^j / (2 j + first)!, the highest first."""
     values, value = [], 1.0 / float(np.prod(np.arange(1.0, first + 1)))
     for j in range(SERIES_TERMS):

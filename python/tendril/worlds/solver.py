@@ -8,10 +8,12 @@ those of `AutoSolver`, whose search for the closest pose is left out.
 import functools
 import math
 import types
+from typing import Any
 
 import warp as wp
 
-from . import kinematics
+import tendril
+from tendril.worlds import kinematics
 
 # Damping in units of the squared length scale.
 FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK = 1e-2, 1e4, 8.0, 0.1
@@ -25,7 +27,7 @@ MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
 
 
 @functools.cache
-def solver_functions(dtype):
+def solver_functions(dtype: type) -> types.SimpleNamespace:
     """The functions and types for numbers of `dtype`, wp.float32 or wp.float64.
 
     `Goal`              position and, if `has_direction`, z axis (unit) of the tip, in the robot's base frame
@@ -41,7 +43,7 @@ def solver_functions(dtype):
     rows = wp.constant(5)
     coordinates, set_coordinates, bend_limit, clamped = f.coordinates, f.set_coordinates, f.bend_limit, f.clamped
     end_frames, section_rates = f.end_frames, f.section_rates
-    zero, half, one, two, four = (dtype(x) for x in (0.0, 0.5, 1.0, 2.0, 4.0))
+    zero, one, two, four = (dtype(x) for x in (0.0, 1.0, 2.0, 4.0))
     least_damping = dtype(max(1e-12, 10 * PRECISION[dtype]))
     at_limit = dtype(max(1e-9, 4 * PRECISION[dtype]))  # ratio of a limit: this near counts as on it
     first_damping, max_damping, grow, shrink = (dtype(x) for x in (FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK))
@@ -73,6 +75,7 @@ def solver_functions(dtype):
         iterations: wp.array(dtype=int)
         position_error: wp.array(dtype=dtype)  # m
         angle_error: wp.array(dtype=dtype)  # rad
+        begun: numbers  # where the descent began: its directions are those of straight sections
         trial: numbers
         accepted: numbers
         rotations: wp.array2d(dtype=mat33)
@@ -146,9 +149,11 @@ def solver_functions(dtype):
         limit = bend_limit(chain, i, q[2])
         square = q[0] * q[0] + q[1] * q[1]
         if square >= limit * limit * (one - two * at_limit):
-            radial = vec3(one, zero, zero)
-            if square > zero:
-                radial = vec3(q[0], q[1], zero) / wp.sqrt(square)
+            radial = vec3(q[0], q[1], zero)
+            if square <= zero:
+                begun = coordinates(chain, work.begun[world], i)
+                radial = vec3(begun[0], begun[1], zero)
+            radial = wp.where(wp.length_sq(radial) > zero, wp.normalize(radial), vec3(one, zero, zero))
             if wp.dot(r, radial[0] * column_u + radial[1] * column_v) > zero:
                 first, second = none, vec3(-radial[1], radial[0], zero)
                 if chain.variable_length[i] > zero:  # along the cone of limits a longer section may bend more
@@ -252,7 +257,7 @@ def solver_functions(dtype):
     def solve(chain: Chain, goal: Goal, budget: Budget, spin: dtype, work: Work, world: int):
         """One iteration is one tip pose. Bits depend on the arguments of this world only."""
         unit = chain.length_scale * chain.length_scale
-        start_feed = work.feed[world]
+        start_feed = wp.clamp(work.feed[world], zero, chain.feed_limit)
         feed, trial_feed = start_feed, start_feed
         for i in range(chain.sections):
             q = coordinates(chain, work.pose[world], i)
@@ -260,23 +265,24 @@ def solver_functions(dtype):
         restarts = budget.restarts
         distance = wp.length(goal.position - vec3(zero, zero, start_feed))
         if not distance <= chain.reach + chain.feed_limit:  # out of reach, or not a number
-            restarts = int(0)
+            restarts = wp.int32(0)
         draws_a_restart = 3 * chain.sections
         if chain.feed_limit > zero:
             draws_a_restart += 1
 
-        restart, iterations, slow = int(0), int(0), int(0)
+        restart, iterations, slow = wp.int32(0), wp.int32(0), wp.int32(0)
         damping, cost, best = dtype(0.0), dtype(0.0), dtype(wp.inf)
         r, normal = Row(), Normal()
-        feed_moves, begins, improved, met = bool(False), bool(True), bool(False), bool(False)
+        feed_moves, begins, improved, met = wp.bool(False), wp.bool(True), wp.bool(False), wp.bool(False)
         while True:
             if begins:  # a descent, from work.trial
+                copy(work.trial[world], work.begun[world])
                 r = evaluate(chain, goal, trial_feed, spin, work, world)
                 cost = wp.dot(r, r)
                 damping = wp.clamp(cost / unit, least_damping, first_damping)
-                slow = int(0)
-                improved = bool(True)
-                begins = bool(False)
+                slow = wp.int32(0)
+                improved = wp.bool(True)
+                begins = wp.bool(False)
             if improved:
                 copy(work.trial[world], work.accepted[world])
                 feed = trial_feed
@@ -299,7 +305,7 @@ def solver_functions(dtype):
                 if chain.feed_limit > zero:
                     trial_feed = uniform(budget.seed, first_draw + 3 * chain.sections) * chain.feed_limit
                 restart += 1
-                begins = bool(True)
+                begins = wp.bool(True)
                 continue
 
             y = step(chain, normal, damping * unit, r, work, world)
@@ -329,20 +335,21 @@ def solver_functions(dtype):
     )
 
 
-def work_for(robot, count, dtype, device=None):
+def work_for(robot: tendril.ContinuumRobot, count: int, dtype: type, device: Any = None) -> Any:
     """Memory for solves of `count` worlds, all zero."""
     f, solver = kinematics.functions(dtype), solver_functions(dtype)
     sections, coordinates = len(robot.sections), robot.coordinate_count
-    shapes = {
-        "pose": (count, coordinates), "trial": (count, coordinates), "accepted": (count, coordinates),
-        "rotations": (count, sections + 1), "ends": (count, sections + 1),
-        "directions": (count, 3 * sections), "columns": (count, 3 * sections),
-    }  # fmt: skip
-    types_of = {
-        "rotations": f.mat33, "ends": f.vec3, "directions": f.vec3, "columns": solver.row,
-        "iterations": int, "met": wp.bool,
-    }  # fmt: skip
+    items = {  # type and number in a world where it is not one number
+        "met": (wp.bool,),
+        "iterations": (int,),
+        "rotations": (f.mat33, sections + 1),
+        "ends": (f.vec3, sections + 1),
+        "directions": (f.vec3, 3 * sections),
+        "columns": (solver.row, 3 * sections),
+        **dict.fromkeys(("pose", "begun", "trial", "accepted"), (dtype, coordinates)),
+    }
     work = solver.Work()
     for name in solver.Work.vars:
-        setattr(work, name, wp.zeros(shapes.get(name, count), dtype=types_of.get(name, dtype), device=device))
+        kind, *shape = items.get(name, (dtype,))
+        setattr(work, name, wp.zeros((count, *shape), dtype=kind, device=device))
     return work
