@@ -110,8 +110,9 @@ class Task(ABC):
         before = self.ctrl[rows].copy()
         self.act(rows, actions)
         after, failed = self.ctrl[rows].copy(), []
-        for left in range(self.parts)[::-1]:
-            self.ctrl[rows] = after - left / self.parts * (after - before)
+        for left in reversed(range(self.parts)):
+            if self.parts > 1:
+                self.ctrl[rows] = after - left / self.parts * (after - before)
             try:
                 self.batch.step(numbers, self.substeps, _STAGE)  # sensors are those of the new state
             except SimulationError as error:
