@@ -106,7 +106,7 @@ class Plan:
 
     _WAYPOINTS, _ELITE = 3, 8
     _GAPS = (6, 8, 10)  # steps of an action between waypoints
-    _IN_PLANE, _IN_SPACE = (96, 7), (32, 3)  # motions in a generation, and generations
+    _IN_PLANE, _IN_SPACE = (128, 7), (32, 3)  # motions in a generation, and generations
     _SEARCHES = 6  # until one reaches the target
     _STARTS = 8  # of the search in space that knows only the kinematics
 
@@ -121,14 +121,14 @@ class Plan:
         self._return, self._actions = -np.inf, np.zeros((1, task.actions), dtype=np.float32)
         for _ in range(self._SEARCHES):
             shapes = _shapes(target, obstacles, reach, planar, rng)
-            ways: Floats
+            natural: Floats
             if planar:
-                ways = _random_ways(shapes, count, self._WAYPOINTS, rng)
+                natural = _random_ways(_holding(shapes)[..., :1], count, self._WAYPOINTS, rng)
             else:
                 found = [_clear_ways(shapes, obstacles, reach, self._WAYPOINTS, rng) for _ in range(self._STARTS)]
                 ways = np.concatenate(found * (count // len(found)))
-            natural: Floats = _holding(ways.reshape(-1, _SECTIONS, 2)).reshape(ways.shape)
-            natural = natural[..., : task.actions // _SECTIONS].reshape(count, self._WAYPOINTS, -1)
+                natural = _holding(ways.reshape(-1, _SECTIONS, 2)).reshape(ways.shape)
+            natural = natural.reshape(count, self._WAYPOINTS, -1)
             self._evolve(simulations.task, task.batch.state[0].copy(), natural, generations, rng)
             if self._return > 0.0:  # only at the target are rewards positive
                 break
