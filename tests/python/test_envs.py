@@ -20,7 +20,16 @@ import tendril.envs
 from tendril.envs.tasks import TASKS
 
 IDS = [f"Tendril/{name}-v0" for name in TASKS]
-SHAPES = {"Reach": (6, 18, 200), "Insert": (7, 21, 600), "SnakeGoal": (16, 38, 1000), "YoubotReach": (8, 22, 400)}
+SHAPES = {
+    "Reach": (6, 18, 200),
+    "Insert": (7, 21, 600),
+    "SnakeGoal": (16, 38, 1000),
+    "YoubotReach": (8, 22, 400),
+    "DisMechFollow": (10, 76, 500),
+    "DisMech4D": (15, 86, 100),
+    "DisMechObstacles2D": (5, 47, 50),
+    "DisMechObstacles3D": (10, 121, 50),
+}
 
 
 def name_of(id: str) -> str:

@@ -32,6 +32,7 @@ class Environment(gymnasium.Env[Any, npt.NDArray[np.float32]]):
         require_mode(render_mode)
         self.render_mode = render_mode
         self._simulations = Simulations(TASKS[task], 1, 1, camera, size)
+        self.metadata = {**self.metadata, "render_fps": round(1 / self._simulations.task.period)}
         self._rows = np.zeros(1, dtype=np.intp)
         self.observation_space = self._simulations.observation_space
         self.action_space = self._simulations.action_space
@@ -86,6 +87,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Any, npt.NDArray[np.float32],
         self.render_mode = render_mode
         self.num_envs = num_envs
         self._simulations = Simulations(TASKS[task], num_envs, threads, camera, size)
+        self.metadata = {**self.metadata, "render_fps": round(1 / self._simulations.task.period)}
         self.single_observation_space = self._simulations.observation_space
         self.single_action_space = self._simulations.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)

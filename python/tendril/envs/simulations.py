@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp] | slice  #: simulations; all of them as a slice, which is faster
 
-CONTROL_PERIOD = 0.02  # s, of an environment step
+CONTROL_PERIOD = 0.02  # s, of an environment step of most tasks
 DIVERGED = -10.0  # reward
 LARGEST = 1e10  # of a position or velocity of a run that has not diverged
 PICTURE = (640, 480)
@@ -40,7 +40,9 @@ class Task(ABC):
     actions: ClassVar[int]
     observations: ClassVar[int]
     steps: ClassVar[int]  #: after which an episode is truncated
-    rates: ClassVar[Floats]  #: largest ones of the setpoints, a second
+    rates: Floats  #: largest ones of the setpoints, a second
+    period: float = CONTROL_PERIOD  #: s, of an environment step, which a whole number of timesteps makes
+    parts: ClassVar[int] = 1  #: of an environment step: setpoints move to those of the action in as many equal ones
 
     def __init__(self, count: int, threads: int) -> None:
         self.threads = threads
@@ -48,8 +50,8 @@ class Task(ABC):
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         self.batch = Batch(self.model, count, threads)
         self.count = count
-        self.substeps = max(1, round(CONTROL_PERIOD / self.model.opt.timestep))
-        self.period = self.substeps * self.model.opt.timestep
+        self.substeps = max(1, round(self.period / self.parts / self.model.opt.timestep))  #: of a part
+        self.period = self.parts * self.substeps * self.model.opt.timestep
         self.ctrl: Floats = self.batch.bind("ctrl")
         self.motion: Floats = self.batch.state[:, : 1 + self.model.nq + self.model.nv]  #: time, positions, velocities
         self.mocap_pos: Floats = self.batch.bind("mocap_pos")
@@ -102,6 +104,20 @@ class Task(ABC):
         """Moves setpoints at parts of the largest rates, within what the servos take."""
         moved = self.ctrl[rows] + self._strides * actions
         self.ctrl[rows] = np.minimum(np.maximum(moved, self._low), self._high)
+
+    def step(self, rows: Rows, numbers: npt.NDArray[np.intp], actions: Floats) -> list[int]:
+        """Steps simulations by the period, and returns those that failed."""
+        before = self.ctrl[rows].copy()
+        self.act(rows, actions)
+        after, failed = self.ctrl[rows].copy(), []
+        for left in reversed(range(self.parts)):
+            if self.parts > 1:
+                self.ctrl[rows] = after - left / self.parts * (after - before)
+            try:
+                self.batch.step(numbers, self.substeps, _STAGE)  # sensors are those of the new state
+            except SimulationError as error:
+                failed.extend(error.ids)
+        return failed
 
     def lasting(self, rows: Rows, good: Flags, seconds: float) -> Flags:
         """Tells whether something has been so for a time."""
@@ -209,12 +225,7 @@ class Simulations:
         if actions.shape != (len(numbers), task.actions):
             raise ValueError(f"action: shape = {actions.shape[1:]}, must be ({task.actions},)")
         rows: Rows = slice(None) if len(numbers) == task.count else numbers
-        task.act(rows, actions)
-        failed: Any = ()
-        try:
-            task.batch.step(numbers, task.substeps, _STAGE)  # sensors are those of the new state
-        except SimulationError as error:
-            failed = error.ids
+        failed = task.step(rows, numbers, actions)
         motion = np.abs(task.motion[rows])
         self.elapsed[rows] += 1
         truncated = self.elapsed[rows] >= task.steps

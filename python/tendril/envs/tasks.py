@@ -9,6 +9,7 @@ import numpy as np
 
 import tendril as td
 from tendril import _sim
+from tendril.envs.dismech import DisMech4D, DisMechFollow, DisMechObstacles2D, DisMechObstacles3D
 from tendril.envs.simulations import Flags, Floats, Rows, Task, norm
 
 _ACTION_COST = 0.001
@@ -232,4 +233,8 @@ TASKS: dict[str, type[Task]] = {
     "Insert": Insert,
     "SnakeGoal": SnakeGoal,
     "YoubotReach": YoubotReach,
+    "DisMechFollow": DisMechFollow,
+    "DisMech4D": DisMech4D,
+    "DisMechObstacles2D": DisMechObstacles2D,
+    "DisMechObstacles3D": DisMechObstacles3D,
 }
