@@ -7,6 +7,7 @@ targets".
 from __future__ import annotations
 
 import math
+import pickle
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -446,6 +447,18 @@ def _forget(chosen: wp.array(dtype=bool), straight: _numbers, timestep: wp.float
     memory.lead_squared[world] = wp.float64(0.0)
 
 
+def robots_of(tables: Sequence[dict[str, Any]]) -> list[td.ContinuumRobot]:
+    """The kinematics of the arms."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "robot.toml"
+
+        def robot_of(table: dict[str, Any]) -> td.ContinuumRobot:
+            file.write_text(table["robot"])
+            return td.load_robot(file, td.ContinuumRobot)
+
+        return [robot_of(table) for table in tables]
+
+
 class Reach:
     """The controller of one arm in all worlds; `before_actuation` is called between the halves of a step."""
 
@@ -466,14 +479,12 @@ class Reach:
             raise td.ModelError(f"{name}: target: missing: must be a mocap body in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
             raise td.ModelError(f"{name}: has a servo without a gain or a range of forces: not supported in worlds")
-        if any(one[key] != table[key] for one in tables for key in ("robot", "settings", "gravity")):
-            raise td.ModelError(
-                f"{name}: its robot file, settings or gravity differ between the worlds: must be the same"
-            )
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "robot.toml"
-            file.write_text(table["robot"])
-            robot = td.load_robot(file, td.ContinuumRobot)
+        robots = robots_of(tables)
+        robot = robots[0]
+        if any(one[key] != table[key] for one in tables for key in ("settings", "gravity")) or any(
+            pickle.dumps(other) != pickle.dumps(robot) for other in robots
+        ):
+            raise td.ModelError(f"{name}: lengths, settings or gravity differ between the worlds: must be the same")
         self.robot, self._count, self._device = robot, count, device
         self._inverse = BatchKinematics(robot, count, device, wp.float64)
         self._chain = kinematics.chain_of(robot, wp.float64, device)
