@@ -19,10 +19,10 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 
 constexpr double kLengthScale = 0.05;  // a change of the length by this weighs as 1 1/m [m]
-constexpr double kDamping = 0.002;     // of a step [m]
+constexpr double kDamping = 0.002;     // of a whole step [m]; of half of one, a quarter
 constexpr double kLargestTurn = 1.5;   // change of a curvature in a step [1/m]
 constexpr double kLeastGain = 0.1;     // of the desired approach to the aim
-constexpr double kShortestStep = 0.2;  // of path_step
+constexpr double kShortestStep = 0.1;  // of path_step
 constexpr int kMaxRandomSteps = 10;
 constexpr int kRounds = 3;  // of a step, each with the limits that the ones before have met
 
@@ -144,7 +144,7 @@ int SpatialPlanner::steer(int from, const Vector3d& aim, bool is_target) {
       if (equilibria_ >= options_.max_equilibria) return from;
       const double length = part * std::min(distance, options_.path_step);
       const Vector3d motion = (length / distance) * (aim - before.tip);
-      moved = step(from, changed(before.actuation, rates, motion),
+      moved = step(from, changed(before.actuation, rates, motion, part * part * kDamping),
                    {.aim = aim, .within = distance - kLeastGain * length});
     }
     if (!moved) break;
@@ -230,7 +230,7 @@ bool SpatialPlanner::step(int from, const SpatialActuation& actuation, const App
 
 /// The least change of the actuation, within the limits, that should move the tip by `motion`.
 SpatialActuation SpatialPlanner::changed(const SpatialActuation& actuation, const MatrixXd& rates,
-                                         const Vector3d& motion) const {
+                                         const Vector3d& motion, double damping) const {
   const std::vector<SpatialSection>& sections = rod_.body().sections;
   const Index last = actuation.size() - 1;
   MatrixXd weights = MatrixXd::Identity(last + 1, last + 1);
@@ -239,7 +239,7 @@ SpatialActuation SpatialPlanner::changed(const SpatialActuation& actuation, cons
   for (int round = 0; round < kRounds; ++round) {
     const Vector3d missing = motion - rates * (next - actuation);
     const Matrix3d normal = rates * weights * rates.transpose() +
-                            kDamping * kDamping * Matrix3d::Identity();
+                            damping * damping * Matrix3d::Identity();
     Eigen::VectorXd change = weights * rates.transpose() * normal.ldlt().solve(missing);
     const double turn = change.head(last).cwiseAbs().maxCoeff() / kLargestTurn;
     const double feed = std::abs(change[last]) / (2.0 * options_.path_step);

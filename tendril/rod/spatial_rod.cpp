@@ -23,7 +23,9 @@ constexpr double kSeries = 1e-4;     // [rad^2], below it functions of the bend 
 constexpr double kProbe = 1e-4;      // [m], of the curvature of an obstacle
 constexpr double kEnd = 1e-4;        // of an arc: a contact there does not slide
 constexpr double kFlat = 0.5;        // [1/m], least second derivative of a gap along an arc
-constexpr double kLeastStep = 0.02;  // of the line search
+constexpr double kLeastStep = 1e-5;  // of the line search
+constexpr double kDecrease = 1e-4;   // of the energy, at least, over that of the slope
+constexpr double kRounding = 1e-12;  // of the energy over EI [1/m]
 constexpr ArcSearch kSearch{.tolerance = 1e-5};
 
 /// End and rotation of an arc in the frame of its start, with derivatives by its curvatures.
@@ -311,8 +313,10 @@ SpatialEquilibrium SpatialRod::solve(const SpatialActuation& actuation) noexcept
     const double slope = gradient_.dot(step_);
     double scale = 1.0;
     double next = evaluate(kappa_ + step_);
-    while (next > energy + 1e-4 * scale * slope + 1e-12 && scale > kLeastStep) {
-      scale *= 0.5;
+    while (next > energy + kDecrease * scale * slope + kRounding && scale > kLeastStep) {
+      // Where the parabola through the slope and both energies is least; obstacles are stiff.
+      const double least = -0.5 * slope * scale / (next - energy - slope * scale);
+      scale *= std::clamp(least, 0.01, 0.5);
       next = evaluate(kappa_ + scale * step_);
     }
     if (scale <= kLeastStep) break;

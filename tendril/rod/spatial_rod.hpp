@@ -22,7 +22,7 @@ struct SpatialBody {
   std::vector<SpatialSection> sections;
   double radius = 0.01;        ///< [m], >= 0
   double start_length = 0.05;  ///< past the guide before it is fed [m], in (0, length()]
-  int elements = 32;           ///< of the part past the guide, >= 2; the error falls with the square
+  int elements = 20;           ///< of the part past the guide, >= 2; the error falls with the square
   /// An obstacle begins to press at this distance from the surface, and presses with
   /// `kPressing` EI [N] when it touches: the body never overlaps one [m], > 0.
   double contact_layer = 1e-3;
