@@ -1,13 +1,11 @@
 #include "tendril/rod/spatial_planner.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "tendril/avoidance/avoidance.hpp"
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -34,10 +32,7 @@ Vector3d point_in_ball(SplitMix64& random, const Vector3d& center, double radius
   }
 }
 
-void require(bool holds, const char* field, double value, const char* allowed) {
-  if (!holds)
-    throw ModelError(fmt::format("spatial planner options: {} = {:g}: {}", field, value, allowed));
-}
+constexpr const char* kName = "spatial planner options";
 
 }  // namespace
 
@@ -60,11 +55,12 @@ const char* to_string(SpatialPlannerStatus status) noexcept {
 SpatialPlanner::SpatialPlanner(const SpatialBody& body, Obstacles obstacles,
                                const SpatialPlannerOptions& options)
     : rod_(body, std::move(obstacles)), options_(options) {
-  require(options.position_tolerance > 0.0, "position_tolerance", options.position_tolerance,
-          "must be > 0 m");
-  require(options.path_step > 0.0, "path_step", options.path_step, "must be > 0 m");
-  require(options.largest_motion > 1.0, "largest_motion", options.largest_motion, "must be > 1");
-  require(options.max_equilibria >= 1, "max_equilibria", options.max_equilibria, "must be >= 1");
+  require(kName, "position_tolerance", options.position_tolerance, kPositive, "m");
+  require(kName, "path_step", options.path_step, kPositive, "m");
+  if (!(options.largest_motion > 1.0))
+    refuse(kName, "largest_motion", options.largest_motion, "> 1", "");
+  if (options.max_equilibria < 1)
+    refuse(kName, "max_equilibria", options.max_equilibria, ">= 1", "");
 }
 
 SpatialPlan SpatialPlanner::plan(const Vector3d& target) {

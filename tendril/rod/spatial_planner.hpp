@@ -15,7 +15,7 @@ struct SpatialPlannerOptions {       ///< every field has a working default
   /// Largest motion of any point of the body between two poses, over `path_step`: more is a snap,
   /// which no path has, > 1.
   double largest_motion = 3.0;
-  int max_equilibria = 4000;  ///< solved: the bound of the work, >= 1
+  int max_equilibria = 3000;  ///< solved: the bound of the work, >= 1
   std::uint64_t seed = 1;     ///< of the search; the same seed gives the same plan
 };
 

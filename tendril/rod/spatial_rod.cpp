@@ -1,11 +1,10 @@
 #include "tendril/rod/spatial_rod.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -17,7 +16,7 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-constexpr int kMaxIterations = 20;
+constexpr int kMaxIterations = 12;
 constexpr double kResidual = 1e-5;   // of the moment balance over EI [1/m]
 constexpr double kSeries = 1e-4;     // [rad^2], below it functions of the bend are series
 constexpr double kProbe = 1e-4;      // [m], of the curvature of an obstacle
@@ -67,9 +66,7 @@ ArcRates arc_rates(const Vector2d& curvature, double length) noexcept {
   return arc;
 }
 
-void require(bool holds, const char* field, double value, const char* allowed) {
-  if (!holds) throw ModelError(fmt::format("spatial body: {} = {:g}: {}", field, value, allowed));
-}
+constexpr const char* kName = "spatial body";
 
 }  // namespace
 
@@ -81,18 +78,17 @@ double SpatialBody::length() const noexcept {
 
 SpatialRod::SpatialRod(const SpatialBody& body, Obstacles obstacles)
     : body_(body), obstacles_(std::move(obstacles)), count_(body.elements), total_(body.length()) {
-  require(!body.sections.empty(), "sections", 0.0, "must be at least one");
+  if (body.sections.empty()) throw ModelError("spatial body: sections: must be at least one");
   for (const SpatialSection& section : body.sections) {
-    require(section.length > 0.0, "length", section.length, "must be > 0 m");
-    require(section.max_curvature > 0.0, "max_curvature", section.max_curvature, "must be > 0 1/m");
-    require(section.bending_stiffness > 0.0, "bending_stiffness", section.bending_stiffness,
-            "must be > 0 N m^2");
+    require(kName, "length", section.length, kPositive, "m");
+    require(kName, "max_curvature", section.max_curvature, kPositive, "1/m");
+    require(kName, "bending_stiffness", section.bending_stiffness, kPositive, "N m^2");
   }
-  require(body.radius >= 0.0, "radius", body.radius, "must be >= 0 m");
-  require(body.start_length > 0.0 && body.start_length <= total_, "start_length",
-          body.start_length, "must be > 0 and at most the length of the sections, m");
-  require(body.elements >= 2, "elements", body.elements, "must be >= 2");
-  require(body.contact_layer > 0.0, "contact_layer", body.contact_layer, "must be > 0 m");
+  require(kName, "radius", body.radius, kNotNegative, "m");
+  require(kName, "start_length", body.start_length, kPositive, "m");
+  if (body.start_length > total_) refuse(kName, "start_length", body.start_length, "at most the length of the sections", "m");
+  if (body.elements < 2) refuse(kName, "elements", body.elements, ">= 2", "");
+  require(kName, "contact_layer", body.contact_layer, kPositive, "m");
   pressing_ = SpatialBody::kPressing / body_.contact_layer;
   const Index n = 2 * count_;
   stiffness_.resize(count_);
