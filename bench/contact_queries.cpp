@@ -4,6 +4,8 @@
 //
 // The whole table of docs/results/benchmarks.md: 525 queries from seed 10001 on.
 
+#include "tests/support/contact_queries.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "tendril/rod/spatial_planner.hpp"
-#include "tests/support/contact_queries.hpp"
 
 namespace {
 
@@ -96,8 +97,9 @@ int main(int argc, char** argv) {
     rows[static_cast<std::size_t>(sections - 1)].add(
         measure(first + static_cast<std::uint64_t>(i), sections, i % 2 == 1));
   }
-  std::printf("| body | valid plans | of these braced | end in contact | ms: median, p99, most | "
-              "finer model, mm: median, p90 |\n|---|---|---|---|---|---|\n");
+  std::printf(
+      "| body | valid plans | of these braced | end in contact | ms: median, p99, most | "
+      "finer model, mm: median, p90 |\n|---|---|---|---|---|---|\n");
   Row all;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     print(kBodies[k], rows[k]);

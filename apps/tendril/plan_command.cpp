@@ -66,7 +66,8 @@ void notice(const PlanArguments& arguments, NoticeCode code, const std::string& 
 int run_spatial_plan(const PlanArguments& arguments, const PathPlan& plan) {
   const SpatialPlanResult solution =
       while_waiting("plan", [&] { return solve_spatial_plan(plan); });
-  const std::string json = needs_json(arguments) ? spatial_plan_json(plan, solution) : std::string();
+  const std::string json =
+      needs_json(arguments) ? spatial_plan_json(plan, solution) : std::string();
   draw(arguments, json);
   if (arguments.json)
     print_data(json);

@@ -280,7 +280,8 @@ std::string spatial_plan_json(const PathPlan& plan, const SpatialPlanResult& res
   for (const Vector3d& p : result.centerline) points.push_back(drawn(p + guide));
   drawing["waypoints"] = Json::array({std::move(points)});
   drawing["tip"] = Json::array();
-  for (const SpatialPose& pose : result.path.poses) drawing["tip"].push_back(drawn(pose.tip + guide));
+  for (const SpatialPose& pose : result.path.poses)
+    drawing["tip"].push_back(drawn(pose.tip + guide));
   return text_of(json, drawing);
 }
 

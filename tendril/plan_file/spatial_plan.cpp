@@ -52,9 +52,10 @@ SpatialBody spatial_body(const PathPlan& plan) {
   }
   const double length = body.length(), past_guide = length - robot.guide.length;
   body.start_length = past_guide + plan.base.feed;
-  require(body.start_length > 0.0,
-          fmt::format("start.feed = {:g} m: the arm, {:g} m long, must come out of its guide, {:g} m",
-                      plan.base.feed, length, robot.guide.length));
+  require(
+      body.start_length > 0.0,
+      fmt::format("start.feed = {:g} m: the arm, {:g} m long, must come out of its guide, {:g} m",
+                  plan.base.feed, length, robot.guide.length));
   double hidden = std::max(0.0, robot.guide.length - robot.base.feed_limit);  // always in the guide
   while (hidden >= body.sections.front().length) {
     hidden -= body.sections.front().length;
@@ -91,10 +92,10 @@ SpatialPlanResult solve_spatial_plan(const PathPlan& plan) {
 }
 
 std::string spatial_plan_text(const PathPlan& plan, const SpatialPlanResult& result) {
-  std::string text = fmt::format(
-      "{}: {}; {} poses, tip error {:.3f} mm, {} equilibria, {:.2f} ms\n", plan.name,
-      to_string(result.path.status), result.path.poses.size(), 1e3 * result.path.tip_error,
-      result.path.equilibria, 1e3 * result.time);
+  std::string text =
+      fmt::format("{}: {}; {} poses, tip error {:.3f} mm, {} equilibria, {:.2f} ms\n", plan.name,
+                  to_string(result.path.status), result.path.poses.size(),
+                  1e3 * result.path.tip_error, result.path.equilibria, 1e3 * result.time);
   for (const SpatialContact& contact : result.contacts)
     text += fmt::format("contact with obstacle {} at {:.4f} m of the body, force {:.3f} N\n",
                         plan.obstacles[static_cast<std::size_t>(contact.obstacle)].name,

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "tendril/avoidance/avoidance.hpp"
 #include "tendril/range.hpp"
 
 namespace tendril {
@@ -186,8 +185,8 @@ int SpatialPlanner::nearest(const SpatialActuation& aim) const {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const SpatialActuation away = aim - nodes_[i].pose.actuation;
-    const double d = away.head(last).squaredNorm() +
-                     away[last] * away[last] / (kLengthScale * kLengthScale);
+    const double d =
+        away.head(last).squaredNorm() + away[last] * away[last] / (kLengthScale * kLengthScale);
     if (d >= least) continue;
     least = d;
     found = static_cast<int>(i);
@@ -234,8 +233,8 @@ SpatialActuation SpatialPlanner::changed(const SpatialActuation& actuation, cons
   SpatialActuation next = actuation;
   for (int round = 0; round < kRounds; ++round) {
     const Vector3d missing = motion - rates * (next - actuation);
-    const Matrix3d normal = rates * weights * rates.transpose() +
-                            damping * damping * Matrix3d::Identity();
+    const Matrix3d normal =
+        rates * weights * rates.transpose() + damping * damping * Matrix3d::Identity();
     Eigen::VectorXd change = weights * rates.transpose() * normal.ldlt().solve(missing);
     const double turn = change.head(last).cwiseAbs().maxCoeff() / kLargestTurn;
     const double feed = std::abs(change[last]) / (2.0 * options_.path_step);

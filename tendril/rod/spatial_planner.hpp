@@ -85,8 +85,7 @@ class SpatialPlanner {
   [[nodiscard]] int nearest(const SpatialActuation& aim) const;
   [[nodiscard]] SpatialActuation changed(const SpatialActuation& actuation,
                                          const Eigen::MatrixXd& rates,
-                                         const Eigen::Vector3d& motion,
-                                         double damping) const;
+                                         const Eigen::Vector3d& motion, double damping) const;
 
   SpatialRod rod_;
   SpatialPlannerOptions options_;

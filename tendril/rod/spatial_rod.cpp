@@ -86,7 +86,8 @@ SpatialRod::SpatialRod(const SpatialBody& body, Obstacles obstacles)
   }
   require(kName, "radius", body.radius, kNotNegative, "m");
   require(kName, "start_length", body.start_length, kPositive, "m");
-  if (body.start_length > total_) refuse(kName, "start_length", body.start_length, "at most the length of the sections", "m");
+  if (body.start_length > total_)
+    refuse(kName, "start_length", body.start_length, "at most the length of the sections", "m");
   if (body.elements < 2) refuse(kName, "elements", body.elements, ">= 2", "");
   require(kName, "contact_layer", body.contact_layer, kPositive, "m");
   pressing_ = SpatialBody::kPressing / body_.contact_layer;
@@ -199,7 +200,8 @@ void SpatialRod::find_contacts() noexcept {
                            .normal = nearest.normal});
       const Vector3d tangent = arc.tangent_at(nearest.arc_length);
       const double turned = curvature * nearest.arc_length;
-      loads_.push_back({i, tangent, curvature * (std::cos(turned) * arc.side - std::sin(turned) * arc.tangent)});
+      loads_.push_back(
+          {i, tangent, curvature * (std::cos(turned) * arc.side - std::sin(turned) * arc.tangent)});
       coupled_ = 2 * (i + 1);
     };
     obstacles_.for_each_nearer(arc, body_.radius + body_.contact_layer, kSearch, found);
@@ -214,21 +216,21 @@ void SpatialRod::point_rates(const SpatialContact& contact, int element) noexcep
     at_rate_.col(c) = end_rate_.col(c) + turn_rate_.col(c).cross(arm);
   }
   const double s = std::max(contact.arc_length - element * h_, 0.0);
-  at_rate_.middleCols<2>(own) = frame_[static_cast<std::size_t>(element)] *
-                                arc_rates(trial_.segment<2>(own), s).end_rate;
+  at_rate_.middleCols<2>(own) =
+      frame_[static_cast<std::size_t>(element)] * arc_rates(trial_.segment<2>(own), s).end_rate;
 }
 
 /// Second derivative of an obstacle's distance in a direction.
-double SpatialRod::bulge(const SpatialContact& contact,
-                                    const Vector3d& across) const noexcept {
+double SpatialRod::bulge(const SpatialContact& contact, const Vector3d& across) const noexcept {
   const auto& X = obstacles_.pose(contact.obstacle);
   const auto distance = [&](const Vector3d& p) {
-    return obstacles_.shape(contact.obstacle)->distance(X.linear().transpose() *
-                                                       (p - X.translation()));
+    return obstacles_.shape(contact.obstacle)
+        ->distance(X.linear().transpose() * (p - X.translation()));
   };
-  const double second = (distance(contact.point + kProbe * across) +
-                         distance(contact.point - kProbe * across) - 2.0 * distance(contact.point)) /
-                        (kProbe * kProbe);
+  const double second =
+      (distance(contact.point + kProbe * across) + distance(contact.point - kProbe * across) -
+       2.0 * distance(contact.point)) /
+      (kProbe * kProbe);
   return std::clamp(second, 0.0, 1.0 / std::max(body_.radius, 1e-3));
 }
 
@@ -246,7 +248,8 @@ void SpatialRod::differentiate() noexcept {
     const Index n = 2 * (element + 1);
     point_rates(contact, element);
     const double force = pressing_ * (body_.contact_layer - contact.gap);
-    const Vector3d &tangent = loads_[j].tangent, across = contact.normal.cross(tangent).normalized();
+    const Vector3d &tangent = loads_[j].tangent,
+                   across = contact.normal.cross(tangent).normalized();
     const double bulge_across = bulge(contact, across), bulge_along = bulge(contact, tangent);
     const auto P = at_rate_.leftCols(n);
     auto rate = step_.head(n);
@@ -259,7 +262,8 @@ void SpatialRod::differentiate() noexcept {
     rate.noalias() = P.transpose() * tangent;
     block.rankUpdate(rate, -force * bulge_along);
     // The point slides along the arc to where the gap is least.
-    if (const double s = contact.arc_length - element * h_; s > kEnd * h_ && s < (1.0 - kEnd) * h_) {
+    if (const double s = contact.arc_length - element * h_;
+        s > kEnd * h_ && s < (1.0 - kEnd) * h_) {
       const double second = std::max(contact.normal.dot(loads_[j].bend) + bulge_along, kFlat);
       rate *= bulge_along;
       rate.noalias() += turn_rate_.leftCols(n).transpose() * tangent.cross(contact.normal);
@@ -272,8 +276,8 @@ void SpatialRod::differentiate() noexcept {
     for (Index c = 0; c < n; ++c) levers.col(c) = contact.normal.cross(turn_rate_.col(c));
     levers.rightCols<2>() *= std::max(contact.arc_length / h_ - element, 0.0);
     for (Index c = 0; c < n; c += 2)
-      H.block(c, c, n - c, 2).noalias() -= force * P.rightCols(n - c).transpose() *
-                                           levers.middleCols<2>(c);
+      H.block(c, c, n - c, 2).noalias() -=
+          force * P.rightCols(n - c).transpose() * levers.middleCols<2>(c);
   }
 }
 
@@ -359,9 +363,10 @@ const MatrixXd& SpatialRod::tip_rates() noexcept {
   for (std::size_t j = 0; j < contacts_.size(); ++j) {
     point_rates(contacts_[j], loads_[j].element);
     const Index m = 2 * (loads_[j].element + 1);
-    const double moved = contacts_[j].normal.dot(longer(contacts_[j].point,
-                                                        contacts_[j].arc_length));
-    by_length.head(m) -= pressing_ * moved * (at_rate_.leftCols(m).transpose() * contacts_[j].normal);
+    const double moved =
+        contacts_[j].normal.dot(longer(contacts_[j].point, contacts_[j].arc_length));
+    by_length.head(m) -=
+        pressing_ * moved * (at_rate_.leftCols(m).transpose() * contacts_[j].normal);
   }
   solve_factored(columns_);
   for (Index c = 0; c < n; ++c) {

@@ -22,12 +22,12 @@ struct SpatialBody {
   std::vector<SpatialSection> sections;
   double radius = 0.01;        ///< [m], >= 0
   double start_length = 0.05;  ///< past the guide before it is fed [m], in (0, length()]
-  int elements = 20;           ///< of the part past the guide, >= 2; the error falls with the square
+  int elements = 20;  ///< of the part past the guide, >= 2; the error falls with the square
   /// An obstacle begins to press at this distance from the surface, and presses with
   /// `kPressing` EI [N] when it touches: the body never overlaps one [m], > 0.
   double contact_layer = 1e-3;
 
-  static constexpr double kPressing = 400.0;  ///< over EI of the first section [1/m^2]
+  static constexpr double kPressing = 400.0;     ///< over EI of the first section [1/m^2]
   [[nodiscard]] double length() const noexcept;  ///< of all sections [m]
 };
 
@@ -38,9 +38,9 @@ using SpatialActuation = Eigen::VectorXd;
 /// A contact of the body with an obstacle.
 struct SpatialContact {
   int obstacle = -1;
-  double arc_length = 0.0;  ///< from the base [m]
-  double gap = 0.0;         ///< between surfaces [m], in (0, contact_layer)
-  double force = 0.0;       ///< on the body, along `normal` [N]
+  double arc_length = 0.0;                          ///< from the base [m]
+  double gap = 0.0;                                 ///< between surfaces [m], in (0, contact_layer)
+  double force = 0.0;                               ///< on the body, along `normal` [N]
   Eigen::Vector3d point = Eigen::Vector3d::Zero();  ///< of the backbone
   Eigen::Vector3d normal = Eigen::Vector3d::UnitX();
 };
@@ -114,7 +114,8 @@ class SpatialRod {
   double total_, pressing_;  // length; stiffness of the layer over EI [1/m^3]
   double h_ = 0.0;
   int coupled_ = 0;  // curvatures up to the last contact
-  Eigen::VectorXd actuation_, stiffness_, wanted_;  // of the arcs: EI, over that of the first section
+  Eigen::VectorXd actuation_, stiffness_,
+      wanted_;                            // of the arcs: EI, over that of the first section
   Eigen::MatrixXd share_, longer_share_;  // of the sections in the arcs
   Eigen::VectorXd kappa_, trial_, gradient_, step_;
   Eigen::MatrixXd hessian_, rates_, columns_;

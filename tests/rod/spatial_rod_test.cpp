@@ -1,7 +1,7 @@
 #include "tendril/rod/spatial_rod.hpp"
 
-#include <catch2/catch.hpp>
 #include <array>
+#include <catch2/catch.hpp>
 
 #include "tendril/kinematics/section.hpp"
 #include "tendril/model_error.hpp"
@@ -67,8 +67,8 @@ TEST_CASE("spatial rod: a propped body presses by the formula of small bends", "
   body.contact_layer = 1e-5;
   constexpr double kRod = 0.02;  // radius of a rod across the body [m]
   const Vector3d middle = (kRod + body.radius) * side + s * Vector3d::UnitZ();
-  SpatialRod rod(body, Obstacles({capsule_between(middle - 0.3 * across, middle + 0.3 * across,
-                                                  kRod)}));
+  SpatialRod rod(body,
+                 Obstacles({capsule_between(middle - 0.3 * across, middle + 0.3 * across, kRod)}));
   (void)rod.reset();
   REQUIRE(rod.solve(bent(k, phi, 0.4)).converged);
   double force = 0.0;
@@ -77,7 +77,8 @@ TEST_CASE("spatial rod: a propped body presses by the formula of small bends", "
   CHECK(force == Approx(3.0 * EI * k / (2.0 * s)).epsilon(0.03));  // one arc of the body
 }
 
-TEST_CASE("spatial rod: the rates of the tip of a free body are central differences", "[planning]") {
+TEST_CASE("spatial rod: the rates of the tip of a free body are central differences",
+          "[planning]") {
   int compared = 0;
   for (unsigned seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
@@ -93,7 +94,8 @@ TEST_CASE("spatial rod: the rates of the tip of a free body are central differen
     const int last = rod.actuation_size() - 1;
     if (!rod.contacts().empty()) continue;
     ++compared;
-    for (int c = 0; c <= last; ++c) {
+    const int columns = sections == 3 ? last : last + 1;  // a clamped body is at its full length
+    for (int c = 0; c < columns; ++c) {
       const double step = 1e-4;  // below it a change is within the residual of a solution
       std::array<Vector3d, 2> tips;
       bool same = true;

@@ -62,7 +62,8 @@ inline std::optional<SpatialActuation> random_drive(Random& random, SpatialRod& 
   for (int leg = 1; leg <= kLegs; ++leg) {
     SpatialActuation to = at;
     for (std::size_t k = 0; k < body.sections.size(); ++k) {
-      const double u = body.sections[k].max_curvature * random.uniform(0.0, 1.0), a = random.angle();
+      const double u = body.sections[k].max_curvature * random.uniform(0.0, 1.0),
+                   a = random.angle();
       to[static_cast<Eigen::Index>(2 * k)] = u * std::cos(a);
       to[static_cast<Eigen::Index>(2 * k + 1)] = u * std::sin(a);
     }
@@ -85,8 +86,8 @@ inline std::optional<SpatialActuation> random_drive(Random& random, SpatialRod& 
   return at;
 }
 
-/// The query of a seed; the same on every machine. Bodies of 1 or 2 sections are fed out of a guide,
-/// those of 3 are clamped.
+/// The query of a seed; the same on every machine. Bodies of 1 or 2 sections are fed out of a
+/// guide, those of 3 are clamped.
 /// @param braced  the witness touches an obstacle, and the arc to the target is not free
 inline ContactQuery contact_query(std::uint64_t seed, int sections, bool braced) {
   Random random(seed);
@@ -100,9 +101,9 @@ inline ContactQuery contact_query(std::uint64_t seed, int sections, bool braced)
     query.body.start_length = sections < 3 ? random.uniform(0.04, 0.1) : query.body.length();
     const int count = random.integer(5, 20);
     while (static_cast<int>(query.solids.size()) < count) {
-      const Eigen::Vector3d center = random.unit_vector() * length *
-                                         std::cbrt(random.uniform(0.0, 1.0)) * 0.8 +
-                                     Eigen::Vector3d(0.0, 0.0, 0.4 * length);
+      const Eigen::Vector3d center =
+          random.unit_vector() * length * std::cbrt(random.uniform(0.0, 1.0)) * 0.8 +
+          Eigen::Vector3d(0.0, 0.0, 0.4 * length);
       const Solid solid = random_solid(random, center);
       const Obstacles alone = obstacles_of({solid});
       const BodyArc straight{.length = query.body.start_length};
@@ -125,9 +126,9 @@ inline ContactQuery contact_query(std::uint64_t seed, int sections, bool braced)
       if (across > 1e-9) arc.side << query.target.head<2>() / across, 0.0;
       const double bend = 2.0 * std::atan2(across, along);
       arc.length = curvature > 1e-9 ? bend / curvature : chord;
-      query.arc_is_free =
-          curvature <= query.body.sections.front().max_curvature && arc.length <= length &&
-          rod.obstacles().nearest(std::span(&arc, 1)).distance >= query.body.radius;
+      query.arc_is_free = curvature <= query.body.sections.front().max_curvature &&
+                          arc.length <= length &&
+                          rod.obstacles().nearest(std::span(&arc, 1)).distance >= query.body.radius;
       if (braced && (query.arc_is_free || query.witness_contacts == 0)) continue;
       return query;
     }
@@ -163,7 +164,8 @@ inline std::vector<Eigen::Vector3d> sampled_body(const Eigen::VectorXd& shape, d
                           : Eigen::Quaterniond(Eigen::AngleAxisd(angle, turn.normalized()));
     };
     // The chord of a step is its length times sin(a/2)/(a/2), along its middle.
-    const double half = 0.5 * turn.norm(), chord = half > 1e-9 ? step * std::sin(half) / half : step;
+    const double half = 0.5 * turn.norm(),
+                 chord = half > 1e-9 ? step * std::sin(half) / half : step;
     for (int k = 0; k < count; ++k) {
       points.push_back(points.back() + turned * (by(0.5) * Eigen::Vector3d(0.0, 0.0, chord)));
       turned = (turned * by(1.0)).normalized();
@@ -201,8 +203,8 @@ inline PlanErrors plan_errors(const ContactQuery& query, const SpatialPlan& plan
       errors.motion = std::max(errors.motion, (points[i] - before[i]).norm());
     before = points;
     errors.tip = (points.back() - query.target).norm();
-    errors.limits = std::max({errors.limits, length - query.body.length(),
-                              query.body.start_length - length});
+    errors.limits =
+        std::max({errors.limits, length - query.body.length(), query.body.start_length - length});
     for (Eigen::Index k = 0; k < last; k += 2)
       errors.limits = std::max(
           errors.limits, pose.actuation.segment<2>(k).norm() -
