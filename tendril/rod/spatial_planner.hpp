@@ -49,9 +49,10 @@ struct SpatialPlan {
 /// helps: a tree of stable equilibria, each of which the one before leads to by a small change of
 /// the actuation.
 ///
-///     repeat: aim = the target or a random point
-///             node nearest to the aim: move its tip towards the aim, one equilibrium a step, by
-///             the derivatives of the tip by the actuation, until it is there or comes no nearer
+///     repeat: aim = a random actuation, or a random point for the tip
+///             move the node nearest to the aim towards it, one equilibrium a step
+///             move the tip from there to the target by its derivatives by the actuation, until it
+///             is there or comes no nearer
 ///
 /// Bodies may press against obstacles, slide along them and leave them, but not enter them or snap
 /// over. Deterministic; the time is bounded by `max_equilibria`. Extension, not in the sources; the

@@ -31,8 +31,8 @@ struct SpatialBody {
   [[nodiscard]] double length() const noexcept;  ///< of all sections [m]
 };
 
-/// Index of the length in an actuation: after the curvatures towards x and y of every section
-/// [1/m], in the frame that the body carries without twist.
+/// Actuation curvatures of every section towards x and y of the frame that the body carries without
+/// twist, base first [1/m], then the length past the guide [m].
 using SpatialActuation = Eigen::VectorXd;
 
 /// A contact of the body with an obstacle.
@@ -123,7 +123,7 @@ class SpatialRod {
   std::vector<Eigen::Vector3d> node_;
   std::vector<Eigen::Matrix3d> frame_;
   Columns end_rate_, turn_rate_, at_rate_;  // of an arc's end; its rotation; of a contact's point
-  Columns levers_;
+  Columns levers_;                          // contact normal x rotation of an arc
   std::vector<SpatialContact> contacts_;
   std::vector<Load> loads_;
 };
