@@ -20,6 +20,7 @@
 #include "tendril/plan_file/plan_file.hpp"
 #include "tendril/plan_file/plan_json.hpp"
 #include "tendril/plan_file/plan_result.hpp"
+#include "tendril/plan_file/spatial_plan.hpp"
 
 namespace tendril {
 namespace {
@@ -35,6 +36,7 @@ struct PlanArguments {
   double spacing = 0.005;
   simulation::ScenePlanOptions scene;
   std::int64_t seed = -1;
+  bool contact = false;
   bool json = false;
   bool strict = false;
 };
@@ -60,6 +62,25 @@ void notice(const PlanArguments& arguments, NoticeCode code, const std::string& 
   tendril::notice(code, arguments.file + ": " + text);
 }
 
+/// A path of an elastic arm in space that may press against obstacles.
+int run_spatial_plan(const PlanArguments& arguments, const PathPlan& plan) {
+  const SpatialPlanResult solution =
+      while_waiting("plan", [&] { return solve_spatial_plan(plan); });
+  const std::string json =
+      needs_json(arguments) ? spatial_plan_json(plan, solution) : std::string();
+  draw(arguments, json);
+  if (arguments.json)
+    print_data(json);
+  else
+    print_text(spatial_plan_text(plan, solution));
+  if (!arguments.path.empty())
+    simulation::write_text_file(arguments.path, spatial_plan_csv(solution));
+  if (!solution.path.reached())
+    notice(arguments, "contact-plan-not-found",
+           fmt::format("{}: 0 solutions", to_string(solution.path.status)));
+  return arguments.strict && !solution.path.reached() ? kExitNoSolution : 0;
+}
+
 /// Paths of a robot's tip among obstacles.
 int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
   for (const auto& [option, file] :
@@ -67,6 +88,7 @@ int run_path_plan(const PlanArguments& arguments, const PathPlan& plan) {
     if (!file->empty())
       throw ModelError(fmt::format(
           "{}: for paths with contacts; --path writes the poses of this file's kind", option));
+  if (arguments.contact) return run_spatial_plan(arguments, plan);
   const PathPlanResult solution = while_waiting("plan", [&] { return solve_path_plan(plan); });
   const std::string json = needs_json(arguments) ? path_plan_json(plan, solution) : std::string();
   draw(arguments, json);
@@ -118,6 +140,9 @@ void write_solution(const PlanArguments& arguments, const PlanFile& plan,
 
 /// Paths in contact with obstacles.
 int run_contact_plan(const PlanArguments& arguments, const PlanFile& plan) {
+  if (arguments.contact)
+    throw ModelError(arguments.file +
+                     ": --contact: for arms in space; this plan, in a plane, has contacts anyway");
   const PlanResult solution = while_waiting("plan", [&] { return solve_plan(plan); });
   const std::string json = needs_json(arguments) ? plan_json(plan, solution) : std::string();
   draw(arguments, json);
@@ -203,6 +228,8 @@ void add_plan_command(CommandLine& line) {
   command.option("--margin", arguments->scene.margin, "of a scene: kept to every geom, m [0]");
   command.option("--seed", arguments->seed,
                  "of an experiment's [vary], or family [that of the file]");
+  command.flag("--contact", arguments->contact,
+               "of an elastic arm in space: it may press against obstacles on its path");
   command.flag("--json", arguments->json, "print the solution as JSON");
   command.option("--svg", arguments->svg, "file for a drawing, SVG (needs Python)").output();
   command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)").output();

@@ -166,6 +166,18 @@ Json shape_json(const PlanShape& shape) {
   return json;
 }
 
+/// What a drawing shows of the scene and the start.
+Json scene_json(const PathPlan& plan) {
+  Json drawing;
+  drawing["planar"] = plan.options.planar;
+  drawing["body_radius"] = plan.options.body_radius;
+  drawing["margin"] = plan.options.margin;
+  drawing["obstacles"] = Json::array();
+  for (const PlanShape& shape : plan.shapes) drawing["obstacles"].push_back(shape_json(shape));
+  drawing["start"] = backbone_json(plan.robot.kinematics(), plan.base, plan.start);
+  return drawing;
+}
+
 }  // namespace
 
 std::string plan_json(const PlanFile& plan, const PlanResult& result) {
@@ -228,17 +240,48 @@ std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result) {
   json["min_clearance"] = finite(result.min_clearance);
   json["time"] = result.time;
 
-  Json drawing;
-  drawing["planar"] = plan.options.planar;
-  drawing["body_radius"] = plan.options.body_radius;
-  drawing["margin"] = plan.options.margin;
-  drawing["obstacles"] = Json::array();
-  for (const PlanShape& shape : plan.shapes) drawing["obstacles"].push_back(shape_json(shape));
-  drawing["start"] = backbone_json(robot, plan.base, plan.start);
+  Json drawing = scene_json(plan);
   drawing["waypoints"] = Json::array();
   for (const WaypointResult& at : result.waypoints)
     drawing["waypoints"].push_back(backbone_json(robot, at.base, at.states));
   drawing["tip"] = tip_path_json(robot, result.path);
+  return text_of(json, drawing);
+}
+
+std::string spatial_plan_json(const PathPlan& plan, const SpatialPlanResult& result) {
+  const Vector3d guide(0.0, 0.0, result.guide_length);
+  Json json{{"name", plan.name},
+            {"status", to_string(result.path.status)},
+            {"tip_error", result.path.tip_error},
+            {"equilibria", result.path.equilibria},
+            {"time", result.time}};
+  json["poses"] = Json::array();
+  for (const SpatialPose& pose : result.path.poses) {
+    Json entry{{"length", pose.actuation.tail<1>().value()}, {"curvatures", Json::array()}};
+    for (Eigen::Index c = 0; c + 1 < pose.actuation.size(); c += 2)
+      entry["curvatures"].push_back({pose.actuation[c], pose.actuation[c + 1]});
+    entry["tip"] = json_of(Vector3d(pose.tip + guide));
+    entry["contacts"] = pose.contacts;
+    entry["force"] = pose.contact_force;
+    json["poses"].push_back(std::move(entry));
+  }
+  json["contacts"] = Json::array();
+  for (const SpatialContact& contact : result.contacts)
+    json["contacts"].push_back(
+        {{"obstacle", plan.obstacles[static_cast<std::size_t>(contact.obstacle)].name},
+         {"arc_length", contact.arc_length},
+         {"gap", contact.gap},
+         {"force", contact.force},
+         {"point", json_of(Vector3d(contact.point + guide))},
+         {"normal", json_of(contact.normal)}});
+
+  Json drawing = scene_json(plan);
+  Json points = Json::array();
+  for (const Vector3d& p : result.centerline) points.push_back(drawn(p + guide));
+  drawing["waypoints"] = Json::array({std::move(points)});
+  drawing["tip"] = Json::array();
+  for (const SpatialPose& pose : result.path.poses)
+    drawing["tip"].push_back(drawn(pose.tip + guide));
   return text_of(json, drawing);
 }
 

@@ -5,6 +5,7 @@
 #include "tendril/plan_file/path_plan.hpp"
 #include "tendril/plan_file/plan_file.hpp"
 #include "tendril/plan_file/plan_result.hpp"
+#include "tendril/plan_file/spatial_plan.hpp"
 
 namespace tendril {
 
@@ -12,5 +13,6 @@ namespace tendril {
 /// a drawing (python/tendril/report/drawing.py).
 [[nodiscard]] std::string plan_json(const PlanFile& plan, const PlanResult& result);
 [[nodiscard]] std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result);
+[[nodiscard]] std::string spatial_plan_json(const PathPlan& plan, const SpatialPlanResult& result);
 
 }  // namespace tendril

@@ -560,6 +560,34 @@ class PlanCommand(PlanTest):
         for name in ("binary.stl", "text.stl"):
             self.assertAlmostEqual(self.path_answer(text % name)["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-6)
 
+    def test_a_path_in_space_with_contact_is_written_pose_by_pose(self):
+        plan = REPOSITORY / "scenes" / "plans" / "space.toml"
+        result = json.loads(self.output(plan, "--contact", "--json"))
+        self.assertEqual(result["status"], "reached")
+        self.assertTrue(result["contacts"])
+        for contact in result["contacts"]:
+            self.assertGreater(contact["gap"], 0)
+            self.assertGreater(contact["force"], 0)
+        for place, target in zip(result["poses"][-1]["tip"], (0.25, 0.2, 0.95), strict=True):
+            self.assertAlmostEqual(place, target, delta=1e-4)
+        path = self.folder / "space.csv"
+        self.output(plan, "--contact", "--path", path)
+        rows = list(csv.DictReader(path.read_text().splitlines()))
+        self.assertEqual(len(rows), len(result["poses"]))
+        for row in rows:
+            self.assertLessEqual(float(row["length"]), 0.7 + 1e-9)
+            for k in (1, 2):
+                self.assertLessEqual(math.hypot(float(row[f"k{k}_x"]), float(row[f"k{k}_y"])), 3.0 / 0.35 + 1e-9)
+
+    def test_paths_with_contact_are_refused_for_arms_that_cannot_have_them(self):
+        tube = REPOSITORY / "scenes" / "tube_narrow" / "plan.toml"
+        flat = REPOSITORY / "scenes" / "plans" / "case_1.toml"
+        for file, reason in (tube, "waypoints: 13 of them: must be 1"), (flat, "--contact: for arms in space"):
+            done = self.run_program(file, "--contact")
+            self.assertEqual(done.returncode, USAGE)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.assertIn(reason, done.stderr)
+
     def test_the_drawing_of_a_path_has_one_view_or_three(self):
         self.path_answer(PATH_OBSTACLES, "--svg", "plan.svg", "--png", "plan.png")
         words = self.words_of()

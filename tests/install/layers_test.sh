@@ -19,12 +19,12 @@ tendril/contact        : tendril tendril/geometry
 tendril/ik             : tendril tendril/kinematics
 tendril/geometry       : tendril tendril/kinematics
 tendril/path           : tendril tendril/kinematics
-tendril/rod            : tendril tendril/contact
+tendril/rod            : tendril tendril/kinematics tendril/geometry tendril/contact
 tendril/snake          : tendril tendril/kinematics tendril/path
 tendril/avoidance      : tendril tendril/kinematics tendril/ik tendril/geometry tendril/contact tendril/path
 tendril/mobile         : tendril tendril/kinematics tendril/ik tendril/geometry
 tendril/model          : tendril tendril/kinematics tendril/path tendril/snake tendril/mobile
-tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/contact tendril/avoidance tendril/model
+tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/contact tendril/avoidance tendril/rod tendril/model
 tendril/recording      : tendril
 
 controllers/interface  : tendril tendril/kinematics tendril/geometry tendril/contact tendril/mobile
