@@ -28,7 +28,7 @@ constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each
 constexpr double kWallSpacing = 1e-3;  // [m]
 constexpr double kLumen = 1.5;         // of the path's distance from the wall: the tip is on it
 constexpr double kNear = 0.5;          // of the steered length, if that distance is unknown
-constexpr double kMaxLag = 0.5;        // of the bends behind the path, at which the feed waits [rad]
+constexpr double kMaxLag = 0.5;  // of the bends behind the path, at which the feed waits [rad]
 constexpr double kPressed =
     0.9;  // of the force limit, at which the feed has all but stopped: a jam
 constexpr double kTurnGain = 4.0;    // [1/s]
@@ -75,9 +75,9 @@ std::span<const SettingInfo> SteerController::settings() {
       setting::start_delay("0.5"),
       setting::integer(
           "jam_retries", "20", 0, 100,
-          "times that the arm is drawn back by half the length of its tip, and fed again: from a "
-          "jam, or if its tip has missed a turn of the path; a wire meanwhile turns to either "
-          "side"),
+          "times that the arm is drawn back by half the length of its tip, by more at each attempt "
+          "at a place, and fed again: from a jam, or if its tip has missed a turn of the path; a "
+          "wire meanwhile turns to either side"),
   };
   static const std::vector<SettingInfo> kAll =
       joined({path_settings(), kSettings, JamDetector::kForceSettings, tip_integral_settings()});

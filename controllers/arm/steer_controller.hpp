@@ -81,7 +81,7 @@ class SteerController final : public ArmController {
   Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
   Slot<double> farthest_ = memory_.number(), feed_there_ = memory_.number();  // head; feed [m]
   Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();    // feed; head [m]
-  Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();  // all; at this place
+  Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();            // all; at this place
   Block jam_memory_ = memory_.part(jam_.layout());
   Block states_memory_;
   Block integral_memory_;

@@ -143,7 +143,8 @@ TEST_CASE("steer: the feed waits for the bends that the rate limit allows", "[co
   ControllerRun run(controller, robot);
   while (run.command.base.feed < kStraight - kShaft - 0.01 && arm.measurement.time < 30.0)
     run.step(arm);
-  // A tip that enters an arc of radius R bends by v / R in a unit of time. It is not quite there yet.
+  // A tip that enters an arc of radius R bends by v / R in a unit of time. It is not quite there
+  // yet.
   CHECK(run.command.feed_rate == Approx(kRate * kRadius).epsilon(0.3));
 }
 

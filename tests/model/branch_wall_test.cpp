@@ -286,8 +286,7 @@ TEST_CASE("branches: the document compiles, with a site at each end", "[tube]") 
   CHECK(simulation.site_pose("tube_start").translation().norm() < 1e-9);
 }
 
-TEST_CASE("branches: a link of milligrams that presses with half a newton stays inside",
-          "[tube]") {
+TEST_CASE("branches: a link of milligrams that presses with half a newton stays inside", "[tube]") {
   TubeDescription tube;
   tube.branches = {{"vessel", {{0, 0, 0}, {0, 0, 0.1}}, {0.004, 0.004}}};
   tube.wall_thickness = 0.001;
@@ -301,7 +300,8 @@ TEST_CASE("branches: a link of milligrams that presses with half a newton stays 
     mj_step(simulation.model.get(), simulation.data.get());
   }
   CHECK(simulation.data->qpos[0] > 0.0029);
-  CHECK(simulation.data->qpos[0] < 0.0034);  // a millimeter more, and its center is on the axis of a stave
+  CHECK(simulation.data->qpos[0] <
+        0.0034);  // a millimeter more, and its center is on the axis of a stave
 }
 
 TEST_CASE("branches: the drawn surface is the lumen's", "[tube]") {

@@ -99,14 +99,14 @@ void add_wall(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) {
 
 void add_staves(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) {
   XmlNode& stave = mjcf.defaults.add("default", {{"class", kWall}})
-      .add("geom", {{"type", "capsule"},
-                    {"size", tube.wall_thickness},
-                    {"contype", 2},
-                    {"conaffinity", 1},
-                    {"priority", 1},
-                    {"friction", {tube.friction, 0.005, 0.0001}},
-                    {"material", kWall},
-                    {"group", 3}});
+                       .add("geom", {{"type", "capsule"},
+                                     {"size", tube.wall_thickness},
+                                     {"contype", 2},
+                                     {"conaffinity", 1},
+                                     {"priority", 1},
+                                     {"friction", {tube.friction, 0.005, 0.0001}},
+                                     {"material", kWall},
+                                     {"group", 3}});
   stave.set(stiff_contact());
   // The links of a wire weigh milligrams, and a contact gives in proportion to F / m: they would
   // get through the wall of a vessel.
