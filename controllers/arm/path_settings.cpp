@@ -74,15 +74,17 @@ Path read_waypoints(const Settings& settings) {
   return from_base(std::move(points), settings.number("corner_radius"), "waypoints", "point 1");
 }
 
+CenterlineTree read_tree(const Settings& settings) {
+  try {
+    return parse_centerlines(settings.text("centerline"), settings.number("scale"));
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("centerline: {}", error.what()));
+  }
+}
+
 /// The route through the branches of a table of centerlines.
 Path read_centerline(const Settings& settings) {
-  const CenterlineTree tree = [&] {
-    try {
-      return parse_centerlines(settings.text("centerline"), settings.number("scale"));
-    } catch (const ModelError& error) {
-      throw ModelError(fmt::format("centerline: {}", error.what()));
-    }
-  }();
+  const CenterlineTree tree = read_tree(settings);
   std::optional<Eigen::Vector3d> end;
   if (const std::vector<double> numbers = settings.numbers("path_end"); !numbers.empty()) {
     if (numbers.size() != 3)
@@ -139,6 +141,20 @@ Path read_path(const Settings& settings) {
   return key == "arcs"         ? read_arcs(settings)
          : key == "centerline" ? read_centerline(settings)
                                : read_waypoints(settings);
+}
+
+std::vector<double> read_wall_distances(const Settings& settings, const Path& path,
+                                        double spacing) {
+  std::vector<double> distances;
+  if (!settings.has("centerline")) return distances;
+  std::vector<RoundCone> lumen;
+  for (const CenterlineBranch& branch : read_tree(settings))
+    for (const RoundCone& cone : round_cones(branch)) lumen.push_back(cone);
+  const auto count = static_cast<std::size_t>(std::ceil(path.length() / spacing)) + 1;
+  for (std::size_t i = 0; i < count; ++i)
+    distances.push_back(
+        std::max(0.0, -distance(lumen, path.position(static_cast<double>(i) * spacing))));
+  return distances;
 }
 
 }  // namespace tendril

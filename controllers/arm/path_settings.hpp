@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "controllers/interface/settings.hpp"
 #include "tendril/path/path.hpp"
@@ -20,5 +21,10 @@ namespace tendril {
 /// The path of these settings, in the frame of the arm's base: it begins at the base, and runs
 /// along its z axis to the first waypoint. Throws ModelError naming the setting.
 [[nodiscard]] Path read_path(const Settings& settings);
+
+/// Distance of that path from the wall of the branches of `centerline`, at multiples of `spacing`
+/// [m] from its start to past its end; empty for a path without branches [m].
+[[nodiscard]] std::vector<double> read_wall_distances(const Settings& settings, const Path& path,
+                                                      double spacing);
 
 }  // namespace tendril

@@ -23,7 +23,12 @@ constexpr OwnQuantities<SteerController::kQuantities> own;
 constexpr int kFitSteps = 3;         // Gauss-Newton steps of the warm-started fit
 constexpr int kProjections = 3;      // of the tip on the path, from where it was
 constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed arm is drawn back
+constexpr int kRetreats = 4;         // longer and longer ones at a place, before it is a short one
 constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
+constexpr double kWallSpacing = 1e-3;  // [m]
+constexpr double kLumen = 1.5;         // of the path's distance from the wall: the tip is on it
+constexpr double kNear = 0.5;          // of the steered length, if that distance is unknown
+constexpr double kMaxLag = 0.5;  // of the bends behind the path, at which the feed waits [rad]
 constexpr double kPressed =
     0.9;  // of the force limit, at which the feed has all but stopped: a jam
 constexpr double kTurnGain = 4.0;    // [1/s]
@@ -69,10 +74,10 @@ std::span<const SettingInfo> SteerController::settings() {
                       "0.9 of it is a jam"),
       setting::start_delay("0.5"),
       setting::integer(
-          "jam_retries", "8", 0, 100,
-          "times that the arm is drawn back by half the length of its tip, and fed again: from a "
-          "jam, or if its tip has missed a turn of the path; a wire meanwhile turns to either "
-          "side"),
+          "jam_retries", "20", 0, 100,
+          "times that the arm is drawn back by half the length of its tip, by more at each attempt "
+          "at a place, and fed again: from a jam, or if its tip has missed a turn of the path; a "
+          "wire meanwhile turns to either side"),
   };
   static const std::vector<SettingInfo> kAll =
       joined({path_settings(), kSettings, JamDetector::kForceSettings, tip_integral_settings()});
@@ -96,6 +101,7 @@ SteerController::SteerController(const ArmContext& context)
       tip_contacts_(context),
       jam_(context.settings, context.feed_force_limit, kPressed * force_limit_),
       path_(read_path(context.settings)),
+      wall_distances_(read_wall_distances(context.settings, path_, kWallSpacing)),
       fit_(steered_, {.iterations = kFitSteps}),
       integral_(robot_, correction(context, first_), context.timestep),
       states_memory_(add_states(memory_, steered_)),
@@ -110,6 +116,13 @@ SteerController::SteerController(const ArmContext& context)
                     path_key(context.settings), path_.length(), arm_length_));
   if (robot_.base().feed_limit <= 0.0)
     throw ModelError("robot: base.feed = 0: must be > 0: the arm is fed along the path");
+}
+
+/// Tells whether a tip near `head` is in the lumen of the path, not in another branch.
+bool SteerController::is_on_path(double head, const Vector3d& tip) const noexcept {
+  const double off = (tip - path_.position(head)).norm();
+  if (wall_distances_.empty()) return off < kNear * steered_length_;
+  return off < kLumen * wall_distances_[static_cast<std::size_t>(head / kWallSpacing)];
 }
 
 /// Arc length of the path where it is nearest to the tip, near `from`.
@@ -132,16 +145,15 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
                              std::span<double> next, ArmCommand& command,
                              ControllerReport& report) noexcept {
   const Vector3d tip = measurement.X_BE.translation();
-  const double head = nearest(tip, started_(memory) ? double(head_(memory)) : arm_length_);
+  const double last = started_(memory) ? double(head_(memory)) : arm_length_;
+  const double near = nearest(tip, last);
+  const double head = is_on_path(near, tip) ? near : last;
   head_(next) = head;
   started_(next) = true;
   locate(measurement);
-  double aimed = 1.0;
-  if (turns_)
-    aimed = turn(measurement, head, memory, next, command);
-  else
-    bend(measurement, head, memory, next, command);
   const double tip_force = tip_contacts_.force(measurement);
+  const double aimed = turns_ ? turn(measurement, head, memory, next, command)
+                              : bend(measurement, head, tip_force, memory, next, command);
   const bool jammed = advance(measurement, head, tip_force, aimed, memory, next, command);
 
   report.iterations = turns_ ? 0 : kFitSteps;
@@ -157,10 +169,12 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
   own(report, "jams") = jams_(next);
 }
 
-/// Fits the steered part to the path ahead of where it begins.
-void SteerController::bend(const ArmMeasurement& measurement, double head,
-                           std::span<const double> memory, std::span<double> next,
-                           ArmCommand& command) noexcept {
+/// Fits the steered part to the path ahead of where it begins; while the arm is drawn back, its
+/// bend yields to the force on the tip. Returns the fraction of the feed's speed that the bend
+/// which is still to come allows.
+double SteerController::bend(const ArmMeasurement& measurement, double head, double tip_force,
+                             std::span<const double> memory, std::span<double> next,
+                             ArmCommand& command) noexcept {
   const double h = measurement.timestep;
   // Not the tip's place less its length: a bent tip would bend farther and farther.
   const double start = nearest(X_BS_.translation(), head - steered_length_);
@@ -171,8 +185,9 @@ void SteerController::bend(const ArmMeasurement& measurement, double head,
   const auto position = [&](double s) -> Vector3d { return X_SB * path_.position(start + s); };
   fit_.fit(position, {}, fitted_);
   to_coordinates(steered_, fitted_, q_);
-  const double ratio =
-      largest_change(steered_, q_, q_last_, TipIntegral::kLengthScale) / (rate_limit_ * h);
+  if (retreating_(memory)) q_ *= yield(tip_force);
+  const double lag = largest_change(steered_, q_, q_last_, TipIntegral::kLengthScale);
+  const double ratio = lag / (rate_limit_ * h);
   if (ratio > 1.0) {
     q_ = q_last_ + (q_ - q_last_) / ratio;
     from_coordinates(steered_, q_, fitted_);
@@ -190,6 +205,7 @@ void SteerController::bend(const ArmMeasurement& measurement, double head,
   integral_.update(measurement, error, false, integral_memory_(memory), integral_memory_(next),
                    command.q);
   integral_.compensate_gravity_deflection(measurement, command.q);
+  return std::clamp(1.0 - lag / kMaxLag, 0.0, 1.0);
 }
 
 /// Turns the base until the arc at the tip bends towards the path ahead of it. Returns which
@@ -204,7 +220,7 @@ double SteerController::turn(const ArmMeasurement& measurement, double head,
   const Vector3d ahead = X_BS_.inverse() * path_.position(head + steered_length_);
   const Vector2d bent = measurement.q.tail(steered_.coordinate_count()).head<2>();
   // After a jam other directions are tried, farther and farther to either side.
-  const int tries = head < jam_at_(memory) + steered_length_ ? int(jams_(memory)) : 0;
+  const int tries = head < jam_at_(memory) + steered_length_ ? int(tries_(memory)) : 0;
   const double aside = kSearchTurn * ((tries + 1) / 2) * (tries % 2 == 1 ? 1.0 : -1.0);
   const Vector2d wanted = Eigen::Rotation2Dd(aside) * Vector2d(ahead.head<2>());
   double spin = spin_(memory);
@@ -225,28 +241,32 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
                               ArmCommand& command) const noexcept {
   const double h = measurement.timestep, feed = feed_(memory);
   const bool begun = measurement.time >= start_delay_;
-  const bool is_back = feed <= retreat_to_(memory);
+  const bool advances = head > farthest_(memory);
+  // Drawn back past a branch, the tip can fall into it, and so advance.
+  const bool is_back = feed <= retreat_to_(memory) || (advances && feed_speed_(memory) < 0.0);
   const bool retreating = retreating_(memory) && !is_back;
   retreating_(next) = retreating;
   const JamDetector::State jam = jam_.step(begun && !retreating, tip_force, measurement.feed_force,
                                            h, jam_memory_(memory), jam_memory_(next));
-  const bool advances = head > farthest_(memory);
   farthest_(next) = advances ? head : double(farthest_(memory));
   feed_there_(next) = advances ? feed : double(feed_there_(memory));
   const bool missed = begun && !retreating && feed > feed_there_(next) + kMissed * steered_length_;
   bool jammed = jam != JamDetector::State::Free;
   if ((jam == JamDetector::State::Begins || missed) && jams_(memory) < retries_) {
     jams_(next) = jams_(memory) + 1;
-    jam_at_(next) = head;
+    const bool is_same_place = farthest_(next) < jam_at_(memory) + steered_length_;
+    tries_(next) = is_same_place ? tries_(memory) + 1 : 1;
+    jam_at_(next) = farthest_(next);
+    const int length = 1 + (tries_(next) - 1) % kRetreats;
     const double from = std::min({measurement.base.feed, feed, double(feed_there_(next))});
-    retreat_to_(next) = std::max(0.0, from - kRetreat * steered_length_);
+    retreat_to_(next) = std::max(0.0, from - length * kRetreat * steered_length_);
     retreating_(next) = true;
     jam_.release(jam_memory_(next));
     jammed = false;
   }
-  const double slow = std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
+  const double slow = yield(tip_force);
   const double goal = !begun || is_there(head, measurement.X_BE.translation()) || jammed ? 0.0
-                      : retreating                                                       ? -speed_
+                      : retreating ? -std::max(kLeastAimed, slow) * speed_
                                    : slow * aimed * speed_;
   const double step = acceleration_ * h, last = feed_speed_(memory);
   const double rate = jammed ? 0.0 : std::clamp(goal, last - step, last + step);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -42,21 +43,23 @@ class SteerController final : public ArmController {
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
 
  private:
+  [[nodiscard]] bool is_on_path(double head, const Eigen::Vector3d& tip) const noexcept;
   [[nodiscard]] double nearest(const Eigen::Vector3d& tip, double from) const noexcept;
   void locate(const ArmMeasurement& measurement) noexcept;
-  void bend(const ArmMeasurement& measurement, double head, std::span<const double> memory,
-            std::span<double> next, ArmCommand& command) noexcept;
+  double bend(const ArmMeasurement& measurement, double head, double tip_force,
+              std::span<const double> memory, std::span<double> next, ArmCommand& command) noexcept;
   double turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
               std::span<double> next, ArmCommand& command) const noexcept;
   bool advance(const ArmMeasurement& measurement, double head, double tip_force, double aimed,
                std::span<const double> memory, std::span<double> next,
                ArmCommand& command) const noexcept;
   [[nodiscard]] bool is_there(double head, const Eigen::Vector3d& tip) const noexcept {
-    return head >= path_.length() - body_radius_ &&
-           (tip - path_.position(head)).norm() < kNear * steered_length_;
+    return head >= path_.length() - body_radius_ && is_on_path(head, tip);
   }
-
-  static constexpr double kNear = 0.5;  // of the steered length: from the path's end
+  /// Fraction of the feed's speed that the force on the tip leaves.
+  [[nodiscard]] double yield(double tip_force) const noexcept {
+    return std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
+  }
 
   ContinuumRobot robot_;
   int first_;               // section that is steered
@@ -68,16 +71,17 @@ class SteerController final : public ArmController {
   TipContacts tip_contacts_;
   JamDetector jam_;
   Path path_;
+  std::vector<double> wall_distances_;  // of the path, at kWallSpacing [m]; empty: unknown
   ShapeFit fit_;
   TipIntegral integral_;
 
   Slot<double> feed_ = memory_.number(), feed_speed_ = memory_.number();
   Slot<double> spin_ = memory_.number();
-  Slot<double> head_ = memory_.number();  // arc length of the path where the tip is [m]
+  Slot<double> head_ = memory_.number();  // arc length of the path where the tip was on it last [m]
   Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
   Slot<double> farthest_ = memory_.number(), feed_there_ = memory_.number();  // head; feed [m]
   Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();    // feed; head [m]
-  Slot<int> jams_ = memory_.counter();
+  Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();            // all; at this place
   Block jam_memory_ = memory_.part(jam_.layout());
   Block states_memory_;
   Block integral_memory_;

@@ -27,6 +27,7 @@ constexpr double kShaft = 0.28;          // length of the arm but for its tip [m
 constexpr double kWall = 0.001;          // radius of the staves [m]
 constexpr double kSpacing = 0.003;       // of the points of a centerline [m]
 constexpr double kSpeed = 0.03;          // of the feed [m/s]
+constexpr double kDamping = 0.05;        // damping time of the joints, of a polymer in blood [s]
 
 /// Bends the line of a vessel as it grows: the heading turns about an axis.
 struct Growth {
@@ -211,33 +212,37 @@ std::string catheter(const Task& task, RandomStream& draws) {
       "kind = \"continuum\"\nname = \"arm\"\n\n"
       "[base]\nfeed = {:.6f}\nfeed_force_limit = 3\n\n"
       "[[section]]\nconstant_length = {:g}\nbend_limit = 6.28\nlinks = 40\nradius = 0.001\n"
-      "density = 2000\nbending_stiffness = {:.6g}\nbend_servo = false\n\n"
+      "density = 2000\nbending_stiffness = {:.6g}\ndamping_time = {:g}\nbend_servo = false\n\n"
       "[[section]]\nconstant_length = 0.025\nbend_limit = 2.6\nlinks = 6\nradius = 0.001\n"
-      "density = 2000\nbending_stiffness = {:.6g}\n\n",
-      task.length - kShaft - 0.025 + 0.03, kShaft, shaft, tip);
+      "density = 2000\nbending_stiffness = {:.6g}\ndamping_time = {:g}\n\n",
+      task.length - kShaft - 0.025 + 0.03, kShaft, shaft, kDamping, tip, kDamping);
   const char* const names[] = {"right", "up", "left", "down"};
   for (int i = 0; i < 4; ++i)
     text += fmt::format(
         "[[tendon]]\nname = \"{}\"\nsection = [2, 2]\nangle = {:.4f}\ndistance = 0.0007\n\n",
         names[i], i * pi / 2.0);
-  return text + controller(task) + "tip_force_limit = 0.5\n";
+  return text + controller(task) + "tip_force_limit = 0.3\n";
 }
 
-/// A guidewire of 0.9 mm with a bent tip.
+/// A guidewire of 0.9 mm with a bent tip. It is one for these vessels: from the wall of the first
+/// one its tip reaches past the middle.
 std::string guidewire(const Task& task, RandomStream& draws) {
   const double shaft = draws.uniform(0.0002, 0.0005), tip = draws.uniform(0.00002, 0.00005);
-  const double length = draws.uniform(0.015, 0.025), bend = draws.uniform(0.6, 1.2);
+  const double reach = draws.uniform(1.1, 1.5) * task.tree[1].radii.front();
+  const double bend = draws.uniform(0.9, 1.4);
+  const double length = reach * bend / (1.0 - std::cos(bend));
   return fmt::format(
              "# A guidewire with a bent tip: no drives but feed and turn at its base.\n"
              "kind = \"continuum\"\nname = \"arm\"\n\n"
              "[base]\nfeed = {:.6f}\nfeed_force_limit = 3\nspin = true\n\n"
              "[[section]]\nconstant_length = {:g}\nbend_limit = 6.28\nlinks = 40\n"
-             "radius = 0.00045\ndensity = 6450\nbending_stiffness = {:.6g}\n"
+             "radius = 0.00045\ndensity = 6450\nbending_stiffness = {:.6g}\ndamping_time = {:g}\n"
              "torsional_stiffness = {:.6g}\nbend_servo = false\n\n"
-             "[[section]]\nconstant_length = {:.6f}\nbend_limit = 1.6\nlinks = 5\n"
-             "radius = 0.00045\ndensity = 6450\nbending_stiffness = {:.6g}\n"
+             "[[section]]\nconstant_length = {:.6f}\nbend_limit = 2.6\nlinks = 6\n"
+             "radius = 0.00045\ndensity = 6450\nbending_stiffness = {:.6g}\ndamping_time = {:g}\n"
              "torsional_stiffness = {:.6g}\nnatural_bend = {:.6f}\nbend_servo = false\n\n",
-             task.length - kShaft - length + 0.03, kShaft, shaft, shaft, length, tip, tip, bend) +
+             task.length - kShaft - length + 0.03, kShaft, shaft, kDamping, shaft, length, tip,
+             kDamping, tip, bend) +
          controller(task) + "tip_force_limit = 0.3\n";
 }
 
@@ -261,7 +266,7 @@ std::vector<GeneratedFile> vessel(RandomStream& draws, double difficulty) {
   return {{"vessel.toml",
            fmt::format("# A {} is steered to a target in {}.\n", is_wire ? "guidewire" : "catheter",
                        task.branch) +
-               experiment(std::ceil(2.0 * (task.length - kShaft) / kSpeed + 8.0), "") +
+               experiment(std::ceil(5.0 * (task.length - kShaft) / kSpeed), "") +
                check("target reached within 5 mm", "sensor:to_target:end", "max = 0.005") +
                check("force on the tip, mean", "tip_force_mean", "max = 0.15") +
                check("force on the tip", "tip_force_max", "max = 1.5")},

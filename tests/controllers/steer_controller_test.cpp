@@ -134,6 +134,57 @@ TEST_CASE("steer: force on the tip slows the feed", "[controllers]") {
   }
 }
 
+TEST_CASE("steer: the feed waits for the bends that the rate limit allows", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  constexpr double kRate = 0.2;  // [rad/s]; the path asks for speed / kRadius = 0.67
+  auto controller = make<SteerController>(
+      robot, kDriven, bent_path({{"speed", "0.1"}, {"rate_limit", std::to_string(kRate)}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  while (run.command.base.feed < kStraight - kShaft - 0.01 && arm.measurement.time < 30.0)
+    run.step(arm);
+  // A tip that enters an arc of radius R bends by v / R in a unit of time. It is not quite there
+  // yet.
+  CHECK(run.command.feed_rate == Approx(kRate * kRadius).epsilon(0.3));
+}
+
+TEST_CASE("steer: a tip in another branch makes no progress, and is drawn back farther and farther",
+          "[controllers]") {
+  const ContinuumRobot robot = scope(true);
+  const BodySpring bent{.stiffness = 0.1, .rest = 0.5, .driven = false};
+  const std::string table =
+      "branch,x,y,z,radius\ntrunk,0,0,100,8\ntrunk,0,0,700,8\nleft,0,0,700,5\n"
+      "left,150,0,700,5\nright,0,0,700,5\nright,0,0,1100,5\n";
+  auto controller = make<SteerController>(robot, bent,
+                                          {{"centerline", table},
+                                           {"scale", "0.001"},
+                                           {"branch", "left"},
+                                           {"jam_retries", "3"},
+                                           {"speed", "0.1"},
+                                           {"start_delay", "0"}});
+  KinematicArm arm(robot, kTimestep);
+  VectorXd q = VectorXd::Zero(4);
+  q[2] = 1e-3;  // straight on, into the right branch
+  arm.move_to(q, {});
+  ControllerRun run(controller, robot);
+  std::vector<double> drawn_back;
+  double from = 0.0, last = 0.0;
+  bool back = false;
+  while (run.report.status == ControllerStatus::Working && arm.measurement.time < 60.0) {
+    run.step(arm);
+    const double feed = run.command.base.feed;
+    if (feed < last && !back) from = last;
+    if (feed > last && back) drawn_back.push_back(from - last);
+    back = feed == last ? back : feed < last;
+    last = feed;
+    REQUIRE(run.report.progress * 0.85 < 0.71);
+  }
+  CHECK(run.report.status == ControllerStatus::NotReached);
+  REQUIRE(drawn_back.size() == 3);
+  CHECK(drawn_back[1] > drawn_back[0] + 0.02);
+  CHECK(drawn_back[2] > drawn_back[1] + 0.02);
+}
+
 TEST_CASE("steer: what cannot be steered is refused with the reason", "[controllers]") {
   const BodySpring straight{.stiffness = 0.1, .driven = false};
   const BodySpring bent{.stiffness = 0.1, .rest = 0.5, .driven = false};

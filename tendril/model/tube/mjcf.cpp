@@ -98,16 +98,19 @@ void add_wall(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) {
 }
 
 void add_staves(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) {
-  mjcf.defaults.add("default", {{"class", kWall}})
-      .add("geom", {{"type", "capsule"},
-                    {"size", tube.wall_thickness},
-                    {"contype", 2},
-                    {"conaffinity", 1},
-                    {"priority", 1},
-                    {"friction", {tube.friction, 0.005, 0.0001}},
-                    {"material", kWall},
-                    {"group", 3}})
-      .set(stiff_contact());
+  XmlNode& stave = mjcf.defaults.add("default", {{"class", kWall}})
+                       .add("geom", {{"type", "capsule"},
+                                     {"size", tube.wall_thickness},
+                                     {"contype", 2},
+                                     {"conaffinity", 1},
+                                     {"priority", 1},
+                                     {"friction", {tube.friction, 0.005, 0.0001}},
+                                     {"material", kWall},
+                                     {"group", 3}});
+  stave.set(stiff_contact());
+  // The links of a wire weigh milligrams, and a contact gives in proportion to F / m: they sink
+  // into the wall of a vessel.
+  if (!tube.branches.empty()) stave.set("solimp", "0.99 0.999 0.0005");
   for (const auto& [start, end, name] : tube_staves(tube)) {
     body.add("geom", {{"name", "tube_" + name},
                       {"class", kWall},
