@@ -57,8 +57,12 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     double fundamental_mode_damping;  ///< [1/s]
   };
   [[nodiscard]] Parts parts() const {
-    return {base_body_, tip_site_,  target_mocap_,
-            joints_,    actuators_, mechanics_,
+    return {base_body_,
+            tip_site_,
+            target_mocap_,
+            joints_,
+            actuators_,
+            mechanics_,
             measurement_.fundamental_mode_damping};
   }
 

@@ -18,8 +18,8 @@ std::vector<ArmTable> arm_tables(const mjModel* m) {
     if (kind == kinds.end()) continue;
     const Instance instance(m, i, *kind);
     if (const auto* arm = dynamic_cast<const ArmBinding*>(&instance.binding()))
-      arms.push_back({robot_names(m, i).prefix, kind->name, mj_getPluginConfig(m, i, "robot"),
-                      Instance::settings(m, i, *kind), arm->parts()});
+      arms.push_back(
+          {robot_names(m, i).prefix, kind->name, Instance::settings(m, i, *kind), arm->parts()});
   }
   return arms;
 }

@@ -14,8 +14,7 @@ namespace tendril {
 struct ArmTable {
   std::string prefix;        ///< of the names of its elements
   std::string controller;    ///< such as "tendril.reach"
-  std::string robot;         ///< text of its robot file
-  Settings::Texts settings;  ///< the defaults included
+  Settings::Texts settings;  ///< the defaults included; `robot`: the text of its robot file
   ArmBinding::Parts parts;
 };
 

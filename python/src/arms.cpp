@@ -33,7 +33,6 @@ nb::dict arm_dict(const ArmTable& table) {
   out["prefix"] = table.prefix;
   out["controller"] = table.controller;
   out["settings"] = settings;
-  out["robot"] = table.robot;
   out["base_body"] = table.parts.base_body;
   out["tip_site"] = table.parts.tip_site;
   out["target_mocap"] = table.parts.target_mocap;

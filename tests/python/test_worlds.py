@@ -153,7 +153,10 @@ def test_models_with_other_elements_are_refused():
         ({"count": 0}, "count: 0: must be >= 1"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.avoidance": True}}, "arm: avoidance = true: must be false in worlds"),
-        ({"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}}, "must be tendril.reach"),
+        (
+            {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},
+            "must be tendril.reach",
+        ),
     ],
 )
 def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change, message):

@@ -17,7 +17,6 @@ import numpy as np
 import warp as wp
 
 import tendril as td
-
 from tendril.worlds import kinematics
 from tendril.worlds.batch import BatchKinematics
 
@@ -300,7 +299,9 @@ def _damped_step(arm: _Arm, J: _rows, e: _vec6, rows: int, step: _numbers):
 
 
 @wp.func
-def _setpoint(arm: _Arm, b: int, s: int, desired: wp.float64, load: wp.float64, position: wp.float64, velocity: wp.float64):
+def _setpoint(
+    arm: _Arm, b: int, s: int, desired: wp.float64, load: wp.float64, position: wp.float64, velocity: wp.float64
+):
     """ArmMechanics::compensated."""
     wanted = desired - load / arm.gain[b, s]
     if arm.max_force[b, s] > arm.min_force[b, s] and wp.isfinite(arm.max_force[b, s]):
@@ -453,7 +454,7 @@ def robots_of(tables: Sequence[dict[str, Any]]) -> list[td.ContinuumRobot]:
         file = Path(folder) / "robot.toml"
 
         def robot_of(table: dict[str, Any]) -> td.ContinuumRobot:
-            file.write_text(table["robot"])
+            file.write_text(table["settings"]["robot"])
             return td.load_robot(file, td.ContinuumRobot)
 
         return [robot_of(table) for table in tables]
@@ -481,9 +482,9 @@ class Reach:
             raise td.ModelError(f"{name}: has a servo without a gain or a range of forces: not supported in worlds")
         robots = robots_of(tables)
         robot = robots[0]
-        if any(one[key] != table[key] for one in tables for key in ("settings", "gravity")) or any(
-            pickle.dumps(other) != pickle.dumps(robot) for other in robots
-        ):
+        differs = any(one["gravity"] != table["gravity"] for one in tables)
+        differs |= any(one["settings"] | {"robot": settings["robot"]} != settings for one in tables)
+        if differs or any(pickle.dumps(other) != pickle.dumps(robot) for other in robots):
             raise td.ModelError(f"{name}: lengths, settings or gravity differ between the worlds: must be the same")
         self.robot, self._count, self._device = robot, count, device
         self._inverse = BatchKinematics(robot, count, device, wp.float64)
@@ -511,7 +512,10 @@ class Reach:
         arm.joint, arm.joint_servo = integers([j[0] for j in joints]), integers([j[3] for j in joints])
         arm.fraction = numbers([j[1] for j in joints])
         arm.mass = numbers([[j[2] for row in one["coordinates"] for j in row["joints"]] for one in tables])
-        arm.sign, arm.offset = numbers([row["sign"] for row in coordinates]), numbers([row["offset"] for row in coordinates])
+        arm.sign, arm.offset = (
+            numbers([row["sign"] for row in coordinates]),
+            numbers([row["offset"] for row in coordinates]),
+        )
         arm.stiffness = numbers([[row["stiffness"] for row in one["coordinates"]] for one in tables])
         arm.servo = integers([row["servo"] for row in coordinates])
         arm.is_slide = integers([row["is_slide"] for row in coordinates])

@@ -14,7 +14,6 @@ import warp as wp
 
 import tendril as td
 from tendril import _sim
-
 from tendril.worlds.model import batched_fields, differing, plain_model, refusal
 from tendril.worlds.reach import Reach
 
@@ -143,7 +142,9 @@ class Worlds:
         experiment = td.Experiment(file)
         self.name = experiment.name
         if experiment.family:
-            raise td.ModelError(f"{experiment.file}: is a family of scenes: must be one scene: `tendril generate` makes it")
+            raise td.ModelError(
+                f"{experiment.file}: is a family of scenes: must be one scene: `tendril generate` makes it"
+            )
         first_seed = experiment.seed if seed is None else seed
         seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
         runs = [experiment.start(one, set) for one in seeds]
