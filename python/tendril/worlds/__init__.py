@@ -4,8 +4,8 @@ try:
     import mujoco_warp  # noqa: F401
 except ImportError as _error:
     raise ImportError(
-        f"tendril.worlds needs warp-lang and mujoco-warp ({_error}): pip install warp-lang absl-py etils && "
-        "pip install --no-deps mujoco-warp"
+        f"tendril.worlds needs warp-lang and mujoco-warp ({_error}): pip install 'tendril-mujoco[worlds]' && "
+        "pip install --no-deps mujoco-warp==4.0.0"
     ) from None
 
 from tendril.worlds.batch import BatchKinematics, Solution

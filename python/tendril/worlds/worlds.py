@@ -298,7 +298,7 @@ def motion_table(
         return None
     if len(runs) * steps * len(place) > LARGEST_TABLE:
         raise td.ModelError(
-            f"motion: {len(runs)} worlds of {steps} steps are more than can be held: fewer worlds, or a shorter duration"
+            f"motion: {len(runs)} worlds of {steps} steps do not fit: must be fewer worlds, or a shorter duration"
         )
     table = np.empty((len(runs), steps + 1, len(place)), dtype=np.float32)
     for i, run in enumerate(runs):
