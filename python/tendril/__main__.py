@@ -28,8 +28,13 @@ def main() -> int:
         return in_python(words)
     if words == ["--cmake-dir"]:
         return cmake_dir()
+    from tendril._engine import problem
     from tendril._program import find_program
 
+    # The program has its engine even where another package's modules are what Python imports as mujoco.
+    if words[:1] == ["doctor"] and not is_help and (text := problem()):
+        print(visible(f"tendril: {text} [not-loaded]"), file=sys.stderr)
+        return 2
     try:
         os.execv(find_program(), ["tendril", *words])
     except (ValueError, OSError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 from tendril._program import OWN_LIBRARY
@@ -12,9 +11,21 @@ try:
 except ImportError:  # a build tree of the program
     mujoco_version = ""
 
-__all__ = ["mujoco_version", "problem", "require"]
+__all__ = ["mujoco_version", "problem", "remedy", "require"]
 
+_FOLDER = OWN_LIBRARY.parent.parent / "mujoco"  # where the library looks for the engine
 _PREFIX = "libmujoco.so."
+
+
+def remedy(version: str) -> str:
+    """The command that installs this version of the engine where another one is.
+
+    If a package has put its files over those of mujoco-core, as `mujoco` does, pip takes the engine for installed.
+    """
+    required = f"mujoco-core=={version}"
+    if (_FOLDER / (_PREFIX + version)).exists():
+        return f"pip uninstall -y mujoco && pip install --force-reinstall --no-deps {required}"
+    return f"pip install {required}"
 
 
 def problem() -> str:
@@ -29,7 +40,7 @@ def problem() -> str:
     if found == mujoco_version:
         return ""
     what = f"MuJoCo {found} is installed" if found else "no MuJoCo is installed"
-    return f"{what}, must be {mujoco_version}: pip install mujoco-core=={mujoco_version}"
+    return f"{what}, must be {mujoco_version}: {remedy(mujoco_version)}"
 
 
 def require() -> None:
@@ -40,13 +51,7 @@ def require() -> None:
 
 def _installed() -> str:
     """The version of the engine that would be loaded; "" if there is none."""
-    folder = OWN_LIBRARY.parent.parent / "mujoco"  # where the library looks for it
-    libraries = sorted(file.name.removeprefix(_PREFIX) for file in folder.glob(_PREFIX + "*"))
-    if mujoco_version not in libraries:
-        return libraries[-1] if libraries else ""
-    try:  # another package may have put its modules over those of mujoco-core
-        text = (folder / "_version.py").read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return mujoco_version
-    version = re.search(r"""__version__\s*=\s*["']([^"']+)["']""", text)
-    return version[1] if version else mujoco_version
+    libraries = sorted(file.name.removeprefix(_PREFIX) for file in _FOLDER.glob(_PREFIX + "*"))
+    others = [version for version in libraries if version != mujoco_version]
+    # Another package may have put its modules over those of mujoco-core, next to whose library its own is then.
+    return others[-1] if others else "".join(libraries)

@@ -8,6 +8,7 @@ import importlib
 import sys
 from pathlib import Path
 
+from tendril._engine import remedy
 from tendril._version import __version__, mujoco_version
 
 library = Path(__file__).with_name("libtendril.so")
@@ -29,6 +30,6 @@ def load() -> None:
     if found != mujoco_version:
         raise ImportError(
             f"tendril {__version__} is built for MuJoCo {mujoco_version}, this process has MuJoCo "
-            f"{found}: pip install mujoco-core=={mujoco_version}"
+            f"{found}: {remedy(mujoco_version)}"
         )
     _loaded = ctypes.CDLL(str(library))

@@ -146,6 +146,19 @@ def test_another_engine_is_named_in_one_line(other_engine: Path, words: list[str
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize("other_engine", ["3.17.0"], indirect=True)
+@pytest.mark.parametrize("words", [["-m", "tendril", "doctor"], ["-c", "import tendril as td; td.Experiment"]])
+def test_files_of_mujoco_over_those_of_the_engine_are_named_with_what_mends_them(
+    other_engine: Path, words: list[str]
+) -> None:
+    (other_engine / f"mujoco/libmujoco.so.{td.mujoco_version}").touch()  # that of mujoco-core remains
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(other_engine)}
+    command = [sys.executable, "-s", *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=other_engine)
+    mends = f"pip uninstall -y mujoco && pip install --force-reinstall --no-deps mujoco-core=={td.mujoco_version}"
+    assert f"MuJoCo 3.17.0 is installed, must be {td.mujoco_version}: {mends}" in done.stdout + done.stderr
+
+
 def test_what_a_file_says_does_not_reach_the_terminal(tmp_path: Path) -> None:
     text = 'name = "\\u001b]0;x\\u0007\\u009b\\u202e"\n'
     experiment = tmp_path / "e.toml"
