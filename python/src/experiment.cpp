@@ -173,9 +173,10 @@ void bind_experiment(nb::module_& module) {
       .def_ro("family", &simulation::Experiment::family)
       .def_ro("duration", &simulation::Experiment::duration)
       .def_ro("seed", &simulation::Experiment::seed)
-      .def_prop_ro("varies", [](const simulation::Experiment& experiment) {
-        return !experiment.variations.empty() || !experiment.faults.empty();
-      });
+      .def_prop_ro("varies",
+                   [](const simulation::Experiment& file) { return !file.variations.empty(); })
+      .def_prop_ro("has_faults",
+                   [](const simulation::Experiment& file) { return !file.faults.empty(); });
   module.def(
       "load_experiment",
       [](const std::filesystem::path& file) {

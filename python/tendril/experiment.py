@@ -159,7 +159,8 @@ class Experiment:
         self.family = self._file.family  #: of random scenes, a scene for each seed; "" with a custom scene
         self.duration = self._file.duration  #: of simulated time, s; of a family that of its scenes is in force
         self.seed = self._file.seed
-        self.varies = self._file.varies  #: whether runs of other seeds differ
+        self.varies = self._file.varies  #: whether it has `[vary]`
+        self.has_faults = self._file.has_faults  #: whether it has a `[[fault]]`
 
     def __repr__(self) -> str:
         return f"Experiment({str(self.file)!r})"

@@ -167,6 +167,12 @@ def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change
     assert "\n" not in str(caught.value)
 
 
+def test_faults_are_not_left_out_silently(experiment):
+    fault = '[[fault]]\nname = "stiffness"\nkind = "stiffness"\nfactor = 0.5\n'
+    with pytest.raises(td.ModelError, match="fault: not supported in worlds"):
+        Worlds(experiment(fault), 1, "cpu")
+
+
 def test_a_mask_of_another_size_is_refused(experiment):
     worlds = Worlds(experiment(controller=""), 2, "cpu")
     with pytest.raises(td.ModelError, match="worlds: must be 2 truth values"):

@@ -20,6 +20,7 @@ from tendril.worlds.reach import Reach
 LARGEST = 1e10  # of a position or velocity of a world that has not diverged
 LARGEST_TABLE = 1 << 30  # numbers of what motions write, over all steps
 CONTROLLERS = {"tendril.reach": Reach}
+_STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -102,6 +103,53 @@ def _restart(
     overflow[world] = 0
 
 
+class Start:
+    """What a world is before its first step, of one seed."""
+
+    def __init__(
+        self,
+        experiment: td.Experiment,
+        seed: int,
+        set: Mapping[str, Any],
+        steps: int = 0,
+        place: npt.NDArray[np.intp] | None = None,
+    ) -> None:
+        run = experiment.start(seed, set)
+        self.model = plain_model(run.mjcf, experiment.scene.parent)
+        self.state = {name: getattr(run.data, name).copy() for name in _STATE}
+        self.arms, self.drivers = _sim.arms(run.model), run.drivers
+        self._run: td.Run | None = run
+        if place is not None:
+            self.motion = self._moved(steps, place)
+
+    def find_motions(self, steps: int, driven: npt.NDArray[np.bool_], seeds: int) -> npt.NDArray[np.intp]:
+        """The entries of mocap_pos, mocap_quat and ctrl, in this order, that motions write.
+
+        :param driven: controls that controllers write
+        :param seeds: that the experiment is started with
+        :raises ModelError: over all steps they are more than LARGEST_TABLE numbers
+        """
+        everything = np.arange(7 * self.model.nmocap + self.model.nu)
+        moved = self._moved(steps, everything)
+        place = everything[(moved != moved[0]).any(axis=0)]
+        place = place[~np.r_[np.zeros(7 * self.model.nmocap, dtype=bool), driven][place]]
+        if seeds * steps * len(place) > LARGEST_TABLE:
+            raise td.ModelError(f"motion: {seeds} worlds of {steps} steps do not fit: must be fewer, or shorter")
+        self.motion = moved[:, place]
+        return place
+
+    def _moved(self, steps: int, place: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+        """What the motions write there, a row for each step; of a run that is needed no longer."""
+        assert self._run is not None
+        run, self._run = self._run, None
+        table = np.empty((steps + 1, len(place)), dtype=np.float32)
+        for step in range((steps if len(place) > 0 else 0) + 1):
+            run.move(step * self.model.opt.timestep)
+            data = run.data
+            table[step] = np.concatenate((data.mocap_pos.ravel(), data.mocap_quat.ravel(), data.ctrl))[place]
+        return table
+
+
 class Worlds:
     """`count` runs of an experiment side by side, on a CPU or a GPU.
 
@@ -145,24 +193,31 @@ class Worlds:
             raise td.ModelError(
                 f"{experiment.file}: is a family of scenes: must be one scene: `tendril generate` makes it"
             )
+        if experiment.has_faults:
+            raise td.ModelError(f"{experiment.file}: fault: not supported in worlds: must have none")
         first_seed = experiment.seed if seed is None else seed
         seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
-        runs = [experiment.start(one, set) for one in seeds]
-        models = [plain_model(run.mjcf, experiment.scene.parent) for run in runs]
-        self.model: mujoco.MjModel = models[0]  #: MuJoCo's model of the first world, without controllers
+        starts = [Start(experiment, seeds[0], set)]
+        self.model: mujoco.MjModel = starts[0].model  #: MuJoCo's model of the first world, without controllers
         if line := refusal(self.model):
             raise td.ModelError(f"{experiment.file}: {line}")
         self.timestep: float = self.model.opt.timestep
         self.steps = round(experiment.duration / self.timestep)  #: of the experiment
+        driven = self._driven(starts[0]) if controllers else np.zeros(self.model.nu, dtype=bool)
+        place = starts[0].find_motions(self.steps, driven, len(seeds))
+        starts += [Start(experiment, one, set, self.steps, place) for one in seeds[1:]]
         with wp.ScopedDevice(self.device):
-            self._load(models, contacts, constraints)
-            self._start(runs)
-            driven = self._driven(runs) if controllers else np.zeros(self.model.nu, dtype=bool)
-            self._table = motion_table(runs, self.model, self.steps, driven)
-            self.controllers = [
-                CONTROLLERS[tables[0]["controller"]](tables, self.model, count, self.device)
-                for tables in zip(*(_sim.arms(run.model) for run in runs if controllers), strict=True)
-            ]
+            try:
+                self._load([start.model for start in starts], contacts, constraints)
+                self._start(starts, place)
+                self.controllers = [
+                    CONTROLLERS[tables[0]["controller"]](tables, self.model, count, self.device)
+                    for tables in zip(*(start.arms for start in starts if controllers), strict=True)
+                ]
+            except RuntimeError as error:
+                if "allocate" not in str(error):
+                    raise
+                raise td.ModelError(f"count: {count}: does not fit into the memory of {self.device}: {error}") from None
         self._graph: Any = None
         self.reset()
 
@@ -183,17 +238,19 @@ class Worlds:
         #: the step in which a world got numbers that are not finite or beyond 1e10; -1: it did not
         self.diverged = wp.full(self.count, -1, dtype=int)
 
-    def _start(self, runs: Sequence[td.Run]) -> None:
+    def _start(self, starts: Sequence[Start], place: npt.NDArray[np.intp]) -> None:
         def rows(name: str, kind: Any) -> Any:
-            return wp.array(np.stack([getattr(run.data, name) for run in runs]).astype(np.float32), dtype=kind)
+            return wp.array(np.stack([start.state[name] for start in starts]).astype(np.float32), dtype=kind)
 
         self._initial = [rows(name, float) for name in ("qpos", "qvel", "act", "ctrl")]
         self._initial += [rows("mocap_pos", wp.vec3), rows("mocap_quat", wp.quat)]
+        table = np.stack([start.motion for start in starts])
+        self._table = wp.array(table, dtype=float), wp.array(place.astype(np.int32), dtype=int)
 
-    def _driven(self, runs: Sequence[td.Run]) -> npt.NDArray[np.bool_]:
+    def _driven(self, start: Start) -> npt.NDArray[np.bool_]:
         """Controls that controllers write."""
         driven = np.zeros(self.model.nu, dtype=bool)
-        for actuator, driver in enumerate(runs[0].drivers):
+        for actuator, driver in enumerate(start.drivers):
             if driver and driver.partition(" of ")[0] not in CONTROLLERS:
                 raise td.ModelError(
                     f"{driver}: must be {' or '.join(CONTROLLERS)} in worlds, or the robot file must have no controller"
@@ -243,8 +300,8 @@ class Worlds:
 
     def _one_step(self) -> None:
         model, data = self._model, self._data
-        if self._table is not None:
-            table, place = self._table
+        table, place = self._table
+        if len(place) > 0:
             inputs = [self._step, table, place, self.model.nmocap, data.mocap_pos, data.mocap_quat, data.ctrl]
             wp.launch(_move, (self.count, len(place)), inputs=inputs)
         mjw.step1(model, data)
@@ -274,34 +331,3 @@ def device_of(name: str | None) -> Any:
     except (ValueError, RuntimeError):
         known = ", ".join(device.alias for device in wp.get_devices())
         raise td.ModelError(f"device: {name}: must be one of {known}") from None
-
-
-def motion_table(
-    runs: Sequence[td.Run], model: mujoco.MjModel, steps: int, driven: npt.NDArray[np.bool_]
-) -> tuple[Any, Any] | None:
-    """What the motions write in each step, and where; none: nothing moves.
-
-    :raises ModelError: it has more than LARGEST_TABLE numbers
-    """
-    if 7 * model.nmocap + model.nu == 0:
-        return None
-
-    def row(run: td.Run, step: int) -> npt.NDArray[np.float64]:
-        run.move(step * model.opt.timestep)
-        data = run.data
-        return np.concatenate((data.mocap_pos.ravel(), data.mocap_quat.ravel(), data.ctrl))
-
-    own = np.r_[np.zeros(7 * model.nmocap, dtype=bool), driven]
-    some = np.stack([row(runs[0], step) for step in np.unique(np.linspace(0, steps, 200).astype(int))])
-    place = np.flatnonzero((some != some[0]).any(axis=0) & ~own)
-    if len(place) == 0:
-        return None
-    if len(runs) * steps * len(place) > LARGEST_TABLE:
-        raise td.ModelError(
-            f"motion: {len(runs)} worlds of {steps} steps do not fit: must be fewer worlds, or a shorter duration"
-        )
-    table = np.empty((len(runs), steps + 1, len(place)), dtype=np.float32)
-    for i, run in enumerate(runs):
-        for step in range(steps + 1):
-            table[i, step] = row(run, step)[place]
-    return wp.array(table, dtype=float), wp.array(place.astype(np.int32), dtype=int)
