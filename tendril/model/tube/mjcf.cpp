@@ -108,9 +108,6 @@ void add_staves(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) 
                                      {"material", kWall},
                                      {"group", 3}});
   stave.set(stiff_contact());
-  // The links of a wire weigh milligrams, and a contact gives in proportion to F / m: they sink
-  // into the wall of a vessel.
-  if (!tube.branches.empty()) stave.set("solimp", "0.99 0.999 0.0005");
   for (const auto& [start, end, name] : tube_staves(tube)) {
     body.add("geom", {{"name", "tube_" + name},
                       {"class", kWall},
