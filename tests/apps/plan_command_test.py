@@ -571,7 +571,8 @@ class PlanCommand(PlanTest):
         for place, target in zip(result["poses"][-1]["tip"], (0.25, 0.2, 0.95), strict=True):
             self.assertAlmostEqual(place, target, delta=1e-4)
         path = self.folder / "space.csv"
-        self.output(plan, "--contact", "--path", path)
+        self.output(plan, "--contact", "--path", path, "--svg", "plan.svg")
+        self.assertIn(f"contacts at the target: {len(result['contacts'])}", self.words_of())
         rows = list(csv.DictReader(path.read_text().splitlines()))
         self.assertEqual(len(rows), len(result["poses"]))
         for row in rows:

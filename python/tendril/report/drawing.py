@@ -507,11 +507,21 @@ def path_legend(plan):
     if drawing["obstacles"]:
         words = "obstacles, cut at y = 0" if drawing["planar"] else "obstacles"
         handles.append(patches.Patch(facecolor=SOLID, edgecolor=EDGE, label=words))
-    margin = "" if plan["min_clearance"] is None else f", margin {1e3 * drawing['margin']:g} mm"
-    return handles + words_keys(
-        f"body {2e3 * drawing['body_radius']:g} mm wide",
-        f"least clearance {millimeters(plan['min_clearance'])}{margin}",
-    )
+    return handles + words_keys(f"body {2e3 * drawing['body_radius']:g} mm wide", clearance_words(plan))
+
+
+def clearance_words(plan):
+    if "min_clearance" not in plan:  # with contact in space
+        return f"contacts at the target: {len(plan['contacts'])}"
+    margin = "" if plan["min_clearance"] is None else f", margin {1e3 * plan['drawing']['margin']:g} mm"
+    return f"least clearance {millimeters(plan['min_clearance'])}{margin}"
+
+
+def as_path_plan(plan):
+    """A plan with contact in space as one through waypoints: its target is the only one."""
+    last, status = plan["poses"][-1], plan["status"]
+    target = {"position": last["tip"], "status": status, "sections": last["curvatures"]}
+    return plan | {"waypoints": [target], "reached": int(status == "reached")}
 
 
 def draw_path_plan(plan):
@@ -571,7 +581,10 @@ def main():
     matplotlib.rcParams.update(MAP)
     try:
         plan = parse_json(sys.stdin.read(), "stdin")
-        figure = draw_contact_plan(plan, options.refused) if "solutions" in plan else draw_path_plan(plan)
+        if "solutions" in plan:
+            figure = draw_contact_plan(plan, options.refused)
+        else:
+            figure = draw_path_plan(plan if "waypoints" in plan else as_path_plan(plan))
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # ModelError is a ValueError
         sys.exit(f"drawing: stdin: must be a plan of tendril plan FILE --json: {type(error).__name__}: {error}")
     for kind in ("svg", "png"):
