@@ -5,27 +5,14 @@ from __future__ import annotations
 import sys
 
 from tendril._program import OWN_LIBRARY
+from tendril._remedy import FOLDER, PREFIX, remedy
 
 try:
     from tendril._version import mujoco_version
 except ImportError:  # a build tree of the program
     mujoco_version = ""
 
-__all__ = ["mujoco_version", "problem", "remedy", "require"]
-
-_FOLDER = OWN_LIBRARY.parent.parent / "mujoco"  # where the library looks for the engine
-_PREFIX = "libmujoco.so."
-
-
-def remedy(version: str) -> str:
-    """The command that installs this version of the engine where another one is.
-
-    If a package has put its files over those of mujoco-core, as `mujoco` does, pip takes the engine for installed.
-    """
-    required = f"mujoco-core=={version}"
-    if (_FOLDER / (_PREFIX + version)).exists():
-        return f"pip uninstall -y mujoco && pip install --force-reinstall --no-deps {required}"
-    return f"pip install {required}"
+__all__ = ["mujoco_version", "problem", "require"]
 
 
 def problem() -> str:
@@ -51,7 +38,7 @@ def require() -> None:
 
 def _installed() -> str:
     """The version of the engine that would be loaded; "" if there is none."""
-    libraries = sorted(file.name.removeprefix(_PREFIX) for file in _FOLDER.glob(_PREFIX + "*"))
+    libraries = sorted(file.name.removeprefix(PREFIX) for file in FOLDER.glob(PREFIX + "*"))
     others = [version for version in libraries if version != mujoco_version]
     # Another package may have put its modules over those of mujoco-core, next to whose library its own is then.
     return others[-1] if others else "".join(libraries)

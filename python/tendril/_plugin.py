@@ -8,7 +8,7 @@ import importlib
 import sys
 from pathlib import Path
 
-from tendril._engine import remedy
+from tendril._remedy import remedy
 from tendril._version import __version__, mujoco_version
 
 library = Path(__file__).with_name("libtendril.so")
