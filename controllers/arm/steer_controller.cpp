@@ -73,12 +73,11 @@ std::span<const SettingInfo> SteerController::settings() {
                       "force on the tip that would stop the feed, which slows down in proportion; "
                       "0.9 of it is a jam"),
       setting::start_delay("0.5"),
-      setting::integer("jam_retries", "20", 0, 100,
-                       "times that the arm is drawn back and fed again, after a jam or a missed "
-                       "turn of the path: "
-                       "by half the length of its tip, by more at each attempt at a place. A wire "
-                       "meanwhile turns "
-                       "to either side"),
+      setting::integer(
+          "jam_retries", "20", 0, 100,
+          "times that the arm is drawn back and fed again, after a jam or a missed turn of "
+          "the path: by half the length of its tip, by more at each attempt at a "
+          "place. A wire meanwhile turns to either side"),
   };
   static const std::vector<SettingInfo> kAll =
       joined({path_settings(), kSettings, JamDetector::kForceSettings, tip_integral_settings()});

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "plugin/arm_table.hpp"
@@ -40,9 +41,12 @@ nb::dict arm_dict(const ArmTable& table) {
   const Eigen::Vector3d& g = mechanics.options().gravity;
   out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());
   out["velocity_feed_forward"] = mechanics.options().velocity_feed_forward;
-  nb::list lacks;  // what only some arms have
+  const auto coordinates_have = [&](bool ArmCoordinate::*what) {
+    return std::ranges::any_of(mechanics.coordinates(), what);
+  };
+  nb::list parts;  // that only some arms have
   const auto add = [&](bool has, const char* what) {
-    if (has) lacks.append(what);
+    if (has) parts.append(what);
   };
   add(mechanics.has_feed(), "a feed of the base");
   add(!mechanics.tendon_drive().tendons().empty(), "tendons");
@@ -50,14 +54,14 @@ nb::dict arm_dict(const ArmTable& table) {
   add(mechanics.options().guide_length > 0.0, "a guide");
   add(mechanics.has_twist(), "twist");
   add(mechanics.has_spin(), "a spin of the base");
+  add(coordinates_have(&ArmCoordinate::is_motor), "motors");
+  add(coordinates_have(&ArmCoordinate::is_passive), "passive sections");
   nb::list servos;
   for (std::size_t i = 0; i < mechanics.servos().size(); ++i)
     servos.append(servo_dict(mechanics.servos()[i], table.parts.actuators[i]));
   nb::list coordinates;
   std::size_t next = 0;
   for (const ArmCoordinate& coordinate : mechanics.coordinates()) {
-    add(coordinate.is_motor, "motors");
-    add(coordinate.is_passive, "passive sections");
     nb::list joints;
     for (const ArmJoint& joint : coordinate.joints) {
       const JointAddress& at = table.parts.joints[next++];
@@ -74,7 +78,7 @@ nb::dict arm_dict(const ArmTable& table) {
   }
   out["servos"] = servos;
   out["coordinates"] = coordinates;
-  out["parts"] = lacks;
+  out["parts"] = parts;
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tendril/range.hpp"
@@ -29,6 +30,20 @@ Vector3d point_in_ball(SplitMix64& random, const Vector3d& center, double radius
                  z = random.uniform(-1.0, 1.0);
     if (x * x + y * y + z * z <= 1.0) return center + radius * Vector3d(x, y, z);
   }
+}
+
+/// The index of the first node for which `distance` is least; 0: none has a number.
+template <class Node, class Distance>
+int least(const std::vector<Node>& nodes, Distance distance) {
+  std::size_t found = 0;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const double d = distance(nodes[i]);
+    if (d >= shortest) continue;
+    shortest = d;
+    found = i;
+  }
+  return static_cast<int>(found);
 }
 
 constexpr const char* kName = "spatial planner options";
@@ -115,15 +130,7 @@ SpatialPlan SpatialPlanner::plan(const Vector3d& target) {
 
 /// The node whose tip is nearest to the aim.
 int SpatialPlanner::nearest(const Vector3d& aim) const {
-  int found = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const double d = (nodes_[i].pose.tip - aim).norm();
-    if (d >= least) continue;
-    least = d;
-    found = static_cast<int>(i);
-  }
-  return found;
+  return least(nodes_, [&](const auto& node) { return (node.pose.tip - aim).norm(); });
 }
 
 /// Moves the tip from that of a node towards the aim, a node for each step; returns the last one.
@@ -181,17 +188,10 @@ SpatialActuation SpatialPlanner::drawn(SplitMix64& random) const {
 /// The node with the actuation nearest to the aim.
 int SpatialPlanner::nearest(const SpatialActuation& aim) const {
   const Index last = aim.size() - 1;
-  int found = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const SpatialActuation away = aim - nodes_[i].pose.actuation;
-    const double d =
-        away.head(last).squaredNorm() + away[last] * away[last] / (kLengthScale * kLengthScale);
-    if (d >= least) continue;
-    least = d;
-    found = static_cast<int>(i);
-  }
-  return found;
+  return least(nodes_, [&](const auto& node) {
+    const SpatialActuation away = aim - node.pose.actuation;
+    return away.head(last).squaredNorm() + away[last] * away[last] / (kLengthScale * kLengthScale);
+  });
 }
 
 void SpatialPlanner::resume(int node) {

@@ -13,16 +13,7 @@ pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs
 from tendril.worlds import Worlds  # noqa: E402
 from tendril.worlds.model import differing, plain_model  # noqa: E402
 
-ROBOT = """
-kind = "continuum"
-name = "arm"
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 4
-radius = 0.008
-mass = 0.05
-bending_stiffness = 0.05
+SECTION = """
 [[section]]
 constant_length = 0.1
 bend_limit = 1.5
@@ -31,6 +22,7 @@ radius = 0.008
 mass = 0.05
 bending_stiffness = 0.05
 """
+ROBOT = 'kind = "continuum"\nname = "arm"\n' + 2 * SECTION
 CONTROLLER = """
 [controller]
 plugin = "tendril.reach"

@@ -52,7 +52,7 @@ class BatchKinematics:
         if count < 1:
             raise tendril.ModelError(f"count = {count}, must be >= 1")
         self.robot, self.count, self.device, self.dtype = robot, count, wp.get_device(device), dtype
-        self._chain = kinematics.chain_of(robot, dtype, self.device)
+        self.chain = kinematics.chain_of(robot, dtype, self.device)  #: for kernels of one's own
         self._work = solver.work_for(robot, count, dtype, self.device)
         f = kinematics.functions(dtype)
 
@@ -126,7 +126,7 @@ class BatchKinematics:
         budget.iterations, budget.restarts, budget.seed = iterations, restarts, wp.uint64(seed)
         budget.position_tolerance, budget.angle_tolerance = position_tolerance, angle_tolerance
         goals = self._array("targets", targets, (3,), (4, 4)).reshape((self.count, -1))
-        self._launch("solve", [self._chain, goals, start is None, budget, self._base("spin", spin), work])
+        self._launch("solve", [self.chain, goals, start is None, budget, self._base("spin", spin), work])
         return Solution(work.pose, work.feed, work.met, work.iterations, work.position_error, work.angle_error)
 
     def _launch(self, name: str, inputs: list[Any]) -> None:
@@ -134,7 +134,7 @@ class BatchKinematics:
 
     def _configuration(self, coordinates: Any, feed: Any, spin: Any) -> tuple[Any, ...]:
         rows = self._array("coordinates", coordinates, (self.robot.coordinate_count,))
-        return self._chain, rows, self._base("feed", feed), self._base("spin", spin)
+        return self.chain, rows, self._base("feed", feed), self._base("spin", spin)
 
     def _base(self, name: str, value: Any) -> wp.array:
         return self._zero if value is None else self._array(name, value, ())

@@ -488,7 +488,6 @@ class Reach:
             raise td.ModelError(f"{name}: lengths, settings or gravity differ between the worlds: must be the same")
         self.robot, self._count, self._device = robot, count, device
         self._inverse = BatchKinematics(robot, count, device, wp.float64)
-        self._chain = kinematics.chain_of(robot, wp.float64, device)
         self._iterations = int(settings["max_iterations"]) + SEARCH_ITERATIONS
         self._tolerances = float(settings["position_tolerance"]), float(settings["angle_tolerance"])
 
@@ -599,5 +598,5 @@ class Reach:
             angle_tolerance=angle_tolerance,
             restarts=SEARCH_RESTARTS,
         )
-        inputs = [self._arm, self._chain, solution.coordinates, solution.met, *addresses, data.qpos, data.qvel]
+        inputs = [self._arm, self._inverse.chain, solution.coordinates, solution.met, *addresses, data.qpos, data.qvel]
         wp.launch(_command, self._count, inputs=[*inputs, self._memory, self._scratch, data.ctrl], device=self._device)

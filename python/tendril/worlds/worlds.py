@@ -45,6 +45,20 @@ def _move(
         mocap_pos[world, i // 3][i % 3] = value
 
 
+@wp.func
+def _is_wild(numbers: wp.array(dtype=float)):
+    for i in range(numbers.shape[0]):
+        if not (wp.abs(numbers[i]) < LARGEST):
+            return True
+    return False
+
+
+@wp.func
+def _copy(source: wp.array(dtype=float), to: wp.array(dtype=float)):
+    for i in range(to.shape[0]):
+        to[i] = source[i]
+
+
 @wp.kernel(module="unique", enable_backward=False)
 def _watch(
     qpos: wp.array2d(dtype=float),
@@ -54,14 +68,8 @@ def _watch(
 ):
     world = wp.tid()
     step[world] = step[world] + 1
-    if diverged[world] >= 0:
-        return
-    for i in range(qpos.shape[1]):
-        if not (wp.abs(qpos[world, i]) < LARGEST):
-            diverged[world] = step[world]
-    for i in range(qvel.shape[1]):
-        if not (wp.abs(qvel[world, i]) < LARGEST):
-            diverged[world] = step[world]
+    if diverged[world] < 0 and (_is_wild(qpos[world]) or _is_wild(qvel[world])):
+        diverged[world] = step[world]
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -87,14 +95,10 @@ def _restart(
     if not chosen[world]:
         return
     row = world % qpos0.shape[0]
-    for i in range(qpos.shape[1]):
-        qpos[world, i] = qpos0[row, i]
-    for i in range(qvel.shape[1]):
-        qvel[world, i] = qvel0[row, i]
-    for i in range(act.shape[1]):
-        act[world, i] = act0[row, i]
-    for i in range(ctrl.shape[1]):
-        ctrl[world, i] = ctrl0[row, i]
+    _copy(qpos0[row], qpos[world])
+    _copy(qvel0[row], qvel[world])
+    _copy(act0[row], act[world])
+    _copy(ctrl0[row], ctrl[world])
     for i in range(mocap_pos.shape[1]):
         mocap_pos[world, i] = mocap_pos0[row, i]
         mocap_quat[world, i] = mocap_quat0[row, i]

@@ -98,16 +98,16 @@ void add_wall(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) {
 }
 
 void add_staves(const TubeDescription& tube, MjcfDocument& mjcf, XmlNode& body) {
-  XmlNode& stave = mjcf.defaults.add("default", {{"class", kWall}})
-                       .add("geom", {{"type", "capsule"},
-                                     {"size", tube.wall_thickness},
-                                     {"contype", 2},
-                                     {"conaffinity", 1},
-                                     {"priority", 1},
-                                     {"friction", {tube.friction, 0.005, 0.0001}},
-                                     {"material", kWall},
-                                     {"group", 3}});
-  stave.set(stiff_contact());
+  mjcf.defaults.add("default", {{"class", kWall}})
+      .add("geom", {{"type", "capsule"},
+                    {"size", tube.wall_thickness},
+                    {"contype", 2},
+                    {"conaffinity", 1},
+                    {"priority", 1},
+                    {"friction", {tube.friction, 0.005, 0.0001}},
+                    {"material", kWall},
+                    {"group", 3}})
+      .set(stiff_contact());
   for (const auto& [start, end, name] : tube_staves(tube)) {
     body.add("geom", {{"name", "tube_" + name},
                       {"class", kWall},
