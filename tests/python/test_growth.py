@@ -101,8 +101,8 @@ def peak(work):
 
 
 def test_the_memory_of_the_driver_does_not_grow_with_the_runs(plan, tmp_path):
-    made, program = plan(seeds=150)
-    taken = np.zeros(301)
+    made, program = plan(seeds=300)
+    taken = np.zeros(601)
 
     def progress(done, planned, failed):
         gc.collect()
@@ -110,11 +110,11 @@ def test_the_memory_of_the_driver_does_not_grow_with_the_runs(plan, tmp_path):
 
     tracemalloc.start()
     try:
-        assert run_sweep(made, tmp_path / "out", program, Options(jobs=2, on_progress=progress)).done == 300
+        assert run_sweep(made, tmp_path / "out", program, Options(jobs=2, on_progress=progress)).done == 600
     finally:
         tracemalloc.stop()
     # What is allocated once, as by a thread that starts late, is no growth: most stretches of 30 runs must add nothing.
-    least = taken[1:].reshape(10, 30).min(axis=1)
+    least = taken[1:].reshape(20, 30).min(axis=1)
     assert np.median(np.diff(least)) < 30 * 40  # bytes a run; the line of one has 300
 
 
