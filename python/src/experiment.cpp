@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "python/src/arrays.hpp"
 #include "python/src/recording_sink.hpp"
 #include "python/src/settings.hpp"
 #include "python/src/sim.hpp"
@@ -97,17 +98,41 @@ class PyRun {
     run_.emplace(*experiment_, *prepared_, model, data, changes, std::move(command_line));
   }
 
-  void record(nb::object create) {
+  void record(nb::object create, const std::string& other_engine) {
     const auto open = python_recording(std::move(create));
     const nb::gil_scoped_release unlocked;
     const simulation::EngineLog log;
-    run_->record(open);
+    run_->record(open, other_engine);
   }
 
   void step() {
     const nb::gil_scoped_release unlocked;
     const simulation::EngineLog log;
     run_->step();
+  }
+
+  /// A step with mocap_pos, mocap_quat and ctrl of `inputs`, and if given with qpos, qvel and act
+  /// of another engine after it.
+  void take(nb::handle inputs, nb::handle state) {
+    const auto& model = native<const mjModel>(model_);
+    const auto size = [](mjtSize count) { return static_cast<std::size_t>(count); };
+    const std::size_t mocap = size(model.nmocap), nq = size(model.nq), nv = size(model.nv);
+    const Input before("inputs", inputs, {7 * mocap + size(model.nu)});
+    std::optional<Input> after;
+    if (!state.is_none()) after.emplace("state", state, Axes{nq + nv + size(model.na)});
+    before.require_leading({});
+    if (after) after->require_leading({});
+    const std::span<const double> in = before.all();
+    const std::span<const double> out = after ? after->all() : std::span<const double>();
+    const simulation::ForeignStep other{in.first(3 * mocap),
+                                        in.subspan(3 * mocap, 4 * mocap),
+                                        in.subspan(7 * mocap),
+                                        after ? out.first(nq) : out,
+                                        after ? out.subspan(nq, nv) : out,
+                                        after ? out.subspan(nq + nv) : out};
+    const nb::gil_scoped_release unlocked;
+    const simulation::EngineLog log;
+    run_->step(&other);
   }
 
   /// Writes what the motions say of a time to the data, for programs that step it themselves.
@@ -201,8 +226,9 @@ void bind_experiment(nb::module_& module) {
            nb::arg("experiment"), nb::arg("seed").none(), nb::arg("set"),
            nb::arg("controller").none(), nb::arg("duration").none(), nb::arg("command_line"),
            nb::arg("folder"))
-      .def("record", &PyRun::record, nb::arg("create"))
+      .def("record", &PyRun::record, nb::arg("create"), nb::arg("other_engine") = "")
       .def("step", &PyRun::step)
+      .def("take", &PyRun::take, nb::arg("inputs"), nb::arg("state").none())
       .def("move", &PyRun::move, nb::arg("time"))
       .def("mjcf", &PyRun::mjcf)
       .def("run", &PyRun::run)

@@ -63,7 +63,8 @@ def _run(module: str, words: Sequence[str]) -> int:
         return EXIT_USAGE
     except ImportError as error:
         needed = f"pip install numpy h5py mujoco-core=={_engine.mujoco_version or '4.0.1'}"
-        what = _engine.problem() or f"Python module {error.name or error} is missing: {needed}"
+        missing = f"Python module {error.name} is missing: {needed}" if error.name else str(error)
+        what = _engine.problem() or missing
         print(f"tendril: {what} [not-loaded]", file=sys.stderr)
         return EXIT_OUTPUT
     except OSError as error:

@@ -22,6 +22,7 @@ from tendril.report import notebook
 
 if TYPE_CHECKING:
     import mujoco
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,25 @@ class Run:
         :raises RecordingError: the recording cannot be written
         """
         self._run.step()
+
+    def take(self, inputs: npt.ArrayLike, state: npt.ArrayLike | None = None) -> None:
+        """One step that another engine has made, to count it in metrics, checks and recording.
+
+        :param inputs: mocap_pos, mocap_quat and ctrl during the step; controllers of the scene overwrite their ctrl
+        :param state: qpos, qvel and act after it; none: MuJoCo's own
+        :raises RecordingError: the recording cannot be written
+        """
+        self._run.take(inputs, state)
+
+    def record(self, file: str | os.PathLike[str], other_engine: str = "") -> None:
+        """Begins a recording, before the first step.
+
+        :param other_engine: that makes the steps: see `take`; the recording then cannot be replayed
+        :raises RecordingError: the recording cannot be created
+        """
+        from tendril import _recording_file
+
+        self._run.record(partial(_recording_file.create, file), other_engine)
 
     def run(self) -> None:
         """The remaining steps, without the interpreter lock.
@@ -199,12 +219,10 @@ class Experiment:
         if record is not None:
             refuse_inputs(Path(record), *self.input_files(set))
         with tempfile.TemporaryDirectory(prefix="tendril-") if self.family else nullcontext("") as folder:
-            run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv), folder)
+            run = Run(_sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv), folder))
         if record is not None:
-            from tendril import _recording_file
-
-            run.record(partial(_recording_file.create, record))
-        return Run(run)
+            run.record(record)
+        return run
 
     def run(
         self,

@@ -62,6 +62,8 @@ class Recording(RecordedRun):
         import mujoco
         import numpy as np
 
+        if "stepped_by" in self.texts:  # by another engine: as it is recorded
+            return self._shown_data(row)
         full = self._read("integration/row", None)
         index = max(int(np.searchsorted(full, row)) - 1, 0)
         model, faults = self.model, None
@@ -93,6 +95,19 @@ class Recording(RecordedRun):
                     f"{self.file}: row {row}: {name}: not the one recorded: what acted is not in the "
                     "recording, or the versions differ"
                 )
+        return data
+
+    def _shown_data(self, row: int) -> mujoco.MjData:
+        import mujoco
+
+        data = mujoco.MjData(self.model)
+        data.mocap_pos[:], data.mocap_quat[:] = self.mocap_pos[row], self.mocap_quat[row]
+        for name in ("qpos", "qvel", "act", "ctrl"):
+            getattr(data, name)[:] = self.row_of(name, row)
+        mujoco.mj_forward(self.model, data)
+        data.time = self.time[row]
+        for name in ("ctrl", "plugin_state", "sensordata"):
+            getattr(data, name)[:] = self.row_of(name, row)
         return data
 
     def replay(self) -> Replay:

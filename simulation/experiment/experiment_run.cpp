@@ -130,16 +130,17 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
 
 ExperimentRun::~ExperimentRun() = default;
 
-void ExperimentRun::record(const OpenRecording& open) {
+void ExperimentRun::record(const OpenRecording& open, const std::string& other_engine) {
   const std::size_t known = result_.notices.size();
-  const RolloutAttributes attributes = recording_attributes(experiment_, run_, model_, result_.seed,
-                                                            result_.command_line, result_.notices);
+  RolloutAttributes attributes = recording_attributes(experiment_, run_, model_, result_.seed,
+                                                      result_.command_line, result_.notices);
+  if (!other_engine.empty()) attributes["stepped_by"] = other_engine;
   tell_since(known);
   recorder_ = std::make_unique<RunRecorder>(model_, attributes, open);
   recorder_->append(data_, 0, 0.0);
 }
 
-void ExperimentRun::step() {
+void ExperimentRun::step(const ForeignStep* other) {
   const StandardArithmetic standard;
   if (done_) return;
   const long step = result_.steps + 1;
@@ -151,6 +152,11 @@ void ExperimentRun::step() {
   const double step_start = data_.time;
   owned_.before_step(data_);
   run_.motions.apply(data_, step_start);
+  if (other != nullptr) {
+    std::ranges::copy(other->mocap_pos, data_.mocap_pos);
+    std::ranges::copy(other->mocap_quat, data_.mocap_quat);
+    std::ranges::copy(other->ctrl, data_.ctrl);
+  }
   faults_.apply(model_, data_);
   const Clock::time_point before = Clock::now();
   const std::string engine_error = guarded([&] { mj_step(&model_, &data_); });
@@ -158,6 +164,12 @@ void ExperimentRun::step() {
   if (!engine_error.empty()) {
     return diverged(fmt::format("stopped at step {}, t = {:.6g} s: MuJoCo: {}", step, step_start,
                                 engine_error));
+  }
+  if (other != nullptr) {
+    std::ranges::copy(other->ctrl, data_.ctrl);  // controllers have written theirs
+    std::ranges::copy(other->qpos, data_.qpos);
+    std::ranges::copy(other->qvel, data_.qvel);
+    std::ranges::copy(other->act, data_.act);
   }
   step_times_.add(step_time_us);
   result_.steps = step;

@@ -38,6 +38,12 @@ using OnNotices = std::function<void(std::span<const std::string>)>;
 using OpenRecording = std::function<std::unique_ptr<RowSink>(
     const RolloutLayout&, const RolloutAttributes&, std::span<const std::byte> model_mjb)>;
 
+/// A step that another engine has made.
+struct ForeignStep {
+  std::span<const double> mocap_pos, mocap_quat, ctrl;  ///< in force during the step
+  std::span<const double> qpos, qvel, act;              ///< the state after it; empty: MuJoCo's own
+};
+
 /// An experiment under way. In each step: motions, faults, mj_step, divergence monitor, metrics,
 /// recording. Row 0 of the recording is the initial state, row i the state after step i with the
 /// mocap poses, controls, sensor data and contacts of step i.
@@ -51,13 +57,18 @@ class ExperimentRun {
   ExperimentRun(const ExperimentRun&) = delete;
   ExperimentRun& operator=(const ExperimentRun&) = delete;
 
-  /// Begins a recording, before the first step.
-  void record(const OpenRecording& open);
+  /// Begins a recording, before the first step. One whose steps another engine makes has its name:
+  /// it cannot be replayed.
+  void record(const OpenRecording& open, const std::string& other_engine = {});
 
   /// Tells whether there is no step left: the run is over, has diverged or was interrupted.
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// Makes one step; nothing when the run is done. Throws what the recording throws.
-  void step();
+  ///
+  /// With `other`, which has the sizes of the model, the step's state is that of the other engine;
+  /// contacts, sensors and controllers' measurements are those of the step that MuJoCo makes from
+  /// the state before.
+  void step(const ForeignStep* other = nullptr);
   /// Ends the run before its time; nothing when it is done.
   void interrupt();
   /// Closes the recording and evaluates the metrics, once; interrupts a run that is not done.

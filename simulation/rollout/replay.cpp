@@ -108,6 +108,10 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
   result.replaying_mujoco = mj_versionString();
   result.recorded_tendril = attribute(reader, "tendril_version");
   result.replaying_tendril = version();
+  if (const auto engine = reader.attributes().find("stepped_by");
+      engine != reader.attributes().end())
+    throw RolloutFormatError(
+        fmt::format("was stepped by {}: replay needs steps of MuJoCo", engine->second));
   reader.require_rows();
   if (reader.row(0).integration_state.empty())
     throw RolloutFormatError("row 0: has no integration state to start from");

@@ -42,8 +42,8 @@ using OnReplayProgress = std::function<void(std::int64_t steps, double time)>;
 ///
 /// Replay needs row i to be the state after step i, row 0 the state before the first. Ends at the
 /// first difference. Throws RolloutFormatError when the recording cannot be replayed (no rows, gaps
-/// between steps, a model of another MuJoCo version that does not load), RolloutError, ModelError
-/// (engine, plugins). Tested by: replay_test.
+/// between steps, steps of another engine, a model of another MuJoCo version that does not load),
+/// RolloutError, ModelError (engine, plugins). Tested by: replay_test.
 [[nodiscard]] ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress = {});
 
 }  // namespace tendril::simulation

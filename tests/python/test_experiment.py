@@ -199,6 +199,37 @@ def test_what_the_loop_changes_is_in_force_and_replays(tmp_path: Path) -> None:
     assert tendril("rollout", "replay", tmp_path / "moved.h5").returncode == 0
 
 
+def test_steps_of_another_engine_are_judged_and_recorded_but_not_replayed(tmp_path: Path) -> None:
+    """The other engine here is MuJoCo itself: all rows and numbers are those of its own run."""
+    own, other = tmp_path / "own.h5", tmp_path / "other.h5"
+    made = td.Experiment(REACH).run(duration=0.1, record=own)
+    with td.Recording(own) as rows, td.Experiment(REACH).start(duration=0.1) as run:
+        run.record(other, "another engine")
+        for i in range(1, rows.rows):
+            inputs = (rows.mocap_pos[i].ravel(), rows.mocap_quat[i].ravel(), rows.ctrl[i])
+            run.take(np.concatenate(inputs), np.concatenate((rows.qpos[i], rows.qvel[i], rows.act[i])))
+        with pytest.raises(td.ModelError, match=r"state: shape = \(3,\), must be \(\.\.\., 120\)"):
+            run.take(np.concatenate(inputs), np.zeros(3))
+    assert same_rows(own, other)
+    taken = run.result
+    assert taken.outcome == "done"
+    for name in set(made.metrics) - OF_THE_MACHINE:
+        assert taken.metrics[name] == pytest.approx(made.metrics[name], nan_ok=True, abs=0), name
+    with td.Recording(other) as recording:
+        assert recording.seek(20).qpos.tobytes() == recording.qpos[20].tobytes()
+        with pytest.raises(td.RecordingError, match="was stepped by another engine: replay needs steps of MuJoCo"):
+            recording.replay()
+
+
+def test_a_step_of_another_engine_may_leave_the_state_to_mujoco(tmp_path: Path) -> None:
+    run, free = td.Experiment(REACH).start(), td.Experiment(REACH).start()
+    for _ in range(20):
+        free.step()
+        data = free.data
+        run.take(np.concatenate((data.mocap_pos.ravel(), data.mocap_quat.ravel(), data.ctrl)))
+    assert run.data.qpos.tobytes() == free.data.qpos.tobytes()
+
+
 def test_a_loop_that_ends_early_is_interrupted_and_its_recording_whole(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), td.Experiment(REACH).start(record=tmp_path / "part.h5") as run:
         for _ in range(300):

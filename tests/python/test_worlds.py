@@ -10,6 +10,7 @@ import tendril as td
 
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
+from tendril import _command  # noqa: E402
 from tendril.worlds import Worlds  # noqa: E402
 from tendril.worlds.model import differing, plain_model  # noqa: E402
 
@@ -171,3 +172,66 @@ def test_a_mask_of_another_size_is_refused(experiment):
         worlds.reset(np.array([True]))
     with pytest.raises(td.ModelError, match="sensor: none: must be a sensor of the scene"):
         worlds.sensor("none")
+
+
+def test_a_world_is_recorded_and_judged_as_a_run(experiment, tmp_path):
+    file = experiment(VARY)
+    worlds = Worlds(file, 3, "cpu", seed=5)
+    worlds.record([2])
+    worlds.step(STEPS)
+    recorded = tmp_path / "world.h5"
+    result = worlds.result(2, record=recorded)
+    run = td.Experiment(file).start(7)
+    for _ in range(STEPS):
+        run.step()
+    c = run.finish()
+    assert (result.outcome, result.summary["seed"]) == ("interrupted", 7)  # the experiment has more steps
+    assert result.metrics["tip_error_end"] == pytest.approx(c.metrics["tip_error_end"], abs=1e-5)
+    assert worlds.distance_from_c(2).shape == (STEPS,)
+    assert worlds.distance_from_c(2).max() < 2e-6
+    with td.Recording(recorded) as recording:
+        assert recording.rows == STEPS + 1
+        assert (recording.qpos[-1] == worlds.qpos.numpy()[2]).all()
+        assert (recording.seek(100).qpos == recording.qpos[100]).all()
+        assert "mujoco_warp" in recording.texts["stepped_by"]
+        with pytest.raises(td.RecordingError, match="was stepped by mujoco_warp .* replay needs steps of MuJoCo"):
+            recording.replay()
+        assert "<html" in recording.to_html()
+    for world, message in ((3, r"world: 3: must be in \[0, 3\)"), (1, "world: 1: was not recorded")):
+        with pytest.raises(td.ModelError, match=message):
+            worlds.result(world)
+
+
+def test_what_a_caller_writes_is_in_the_recording_of_a_world(experiment, tmp_path):
+    worlds = Worlds(experiment(controller=""), 2, "cpu")
+    worlds.record([1, 0])
+    worlds.step(5)
+    worlds.reset(np.array([False, True]))  # begins its rows again
+    ctrl = np.full((2, worlds.model.nu), 0.2, dtype=np.float32)
+    worlds.ctrl.assign(ctrl)
+    worlds.step(20)
+    assert worlds.distance_from_c(1).max() < 1e-6
+    worlds.result(1, record=tmp_path / "world.h5")
+    with td.Recording(tmp_path / "world.h5") as recording:
+        assert recording.rows == 21
+        assert (recording.ctrl[1:] == ctrl[1]).all()
+        assert np.abs(recording.qpos[-1]).max() > 1e-3
+
+
+def test_without_the_scenes_controllers_nothing_is_recorded(experiment):
+    with pytest.raises(td.ModelError, match="record: the worlds have none of the scene's controllers"):
+        Worlds(experiment(), 1, "cpu", controllers=False).record([0])
+
+
+def test_the_command_judges_and_records_worlds(experiment, tmp_path, capfd):
+    file = experiment(VARY + '[[check]]\nmetric = "tip_error_max"\nmax = 1e-3\n')
+    words = [str(file), "--count", "2", "--judge", "1", "--check-in-c", "--device", "cpu", "--seed", "4", "--quiet"]
+    code = _command.run("worlds", [*words, "--duration", "0.02", "--out", str(tmp_path / "out")])
+    said = capfd.readouterr().out.splitlines()[-1]
+    assert code == 1  # the start is farther than a millimeter away
+    assert said.startswith("world 1, seed 5: fail; tip_error_max = ")
+    assert float(said.split("; ")[2].removesuffix(" from C")) < 1e-6
+    with td.Recording(tmp_path / "out/world1.h5") as recording:
+        assert recording.rows == 11
+    assert _command.run("worlds", [str(file), "--out", str(tmp_path)]) == 2
+    assert "--judge: must name worlds" in capfd.readouterr().err

@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from tendril.envs.simulations import Flags, Floats, Rows, Task, norm
+from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
 
 _POINTS = 10  # of the rod that are observed, the last one being the tip
 _SECTIONS = 5
@@ -34,9 +34,9 @@ class DisMech(Task):
     _servos = tuple(f"rod_s{s}_{axis}" for s in range(1, _SECTIONS + 1) for axis in "yx")
     _signs: tuple[float, ...] = (1.0, -1.0) * _SECTIONS  # the servo `x` bends towards -y
 
-    def __init__(self, count: int, threads: int) -> None:
+    def __init__(self, count: int, processor: Processor) -> None:
         self.rates = np.full(self.actions, self.scale / self.period)
-        super().__init__(count, threads)
+        super().__init__(count, processor)
         self._order = np.array([self.model.actuator(name).id for name in self._servos])
         self._signed = np.array(self._signs)
         limits = np.where([name.startswith("twist") for name in self._servos], _TWIST_LIMIT, _BEND_LIMIT)
@@ -94,8 +94,8 @@ class DisMechFollow(DisMech):
     _SPEED = 0.5  # m/s
     _TURNING = 0.025  # probability of a new direction in a step
 
-    def __init__(self, count: int, threads: int) -> None:
-        super().__init__(count, threads)
+    def __init__(self, count: int, processor: Processor) -> None:
+        super().__init__(count, processor)
         self._velocity = np.zeros((count, 3))
         self._turns = np.zeros((count, self.steps), dtype=bool)
         self._turned = np.zeros((count, self.steps, 3))  # the velocities after turns

@@ -65,8 +65,8 @@ class Environment(gymnasium.Env[Any, npt.NDArray[np.float32]]):
 
 
 class VectorEnvironment(gymnasium.vector.VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
-    """Simulations of a task on `threads` threads (0: as many as the machine has); a finished one starts again in the
-    next step.
+    """Simulations of a task on `threads` threads (0: as many as the machine has), or on a `device` of Warp, such as
+    "cuda:0"; a finished one starts again in the next step.
 
     Made by `gymnasium.make_vec`, or of the name of a task: `VectorEnvironment("Reach", num_envs=64)`.
     """
@@ -82,11 +82,12 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Any, npt.NDArray[np.float32],
         render_mode: str | None = None,
         camera: str | None = None,
         size: tuple[int, int] = SMALL,
+        device: str | None = None,
     ) -> None:
         require_mode(render_mode)
         self.render_mode = render_mode
         self.num_envs = num_envs
-        self._simulations = Simulations(TASKS[task], num_envs, threads, camera, size)
+        self._simulations = Simulations(TASKS[task], num_envs, device or threads, camera, size)
         self.metadata = {**self.metadata, "render_fps": round(1 / self._simulations.task.period)}
         self.single_observation_space = self._simulations.observation_space
         self.single_action_space = self._simulations.action_space

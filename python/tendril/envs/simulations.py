@@ -20,6 +20,7 @@ from tendril import ModelError, _sim
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Processor = int | str  #: threads of the CPU (0: all), or the name of a device of Warp
 Rows = npt.NDArray[np.intp] | slice  #: simulations; all of them as a slice, which is faster
 
 CONTROL_PERIOD = 0.02  # s, of an environment step of most tasks
@@ -28,6 +29,15 @@ LARGEST = 1e10  # of a position or velocity of a run that has not diverged
 PICTURE = (640, 480)
 SMALL = (64, 64)  # pixels of images in observations, width and height
 _STAGE = int(mujoco.mjtStage.mjSTAGE_VEL)
+
+
+def make_batch(model: mujoco.MjModel, count: int, processor: Processor) -> Any:
+    """MuJoCo's simulations of a model, or those of MuJoCo Warp."""
+    if isinstance(processor, int):
+        return Batch(model, count, processor)
+    from tendril.worlds.device_batch import DeviceBatch
+
+    return DeviceBatch(model, count, processor)
 
 
 class Task(ABC):
@@ -44,11 +54,11 @@ class Task(ABC):
     period: float = CONTROL_PERIOD  #: s, of an environment step, which a whole number of timesteps makes
     parts: ClassVar[int] = 1  #: of an environment step: setpoints move to those of the action in as many equal ones
 
-    def __init__(self, count: int, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, count: int, processor: Processor) -> None:
+        self.processor = processor
         self.model = _sim.load_scene(Path(__file__).with_name("scenes") / self.scene).model
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-        self.batch = Batch(self.model, count, threads)
+        self.batch = make_batch(self.model, count, processor)
         self.count = count
         self.substeps = max(1, round(self.period / self.parts / self.model.opt.timestep))  #: of a part
         self.period = self.parts * self.substeps * self.model.opt.timestep
@@ -72,10 +82,10 @@ class Task(ABC):
             for name, value in vars(self).items()
             if isinstance(value, np.ndarray) and value.flags.writeable and not np.shares_memory(value, state)
         }
-        return {"count": self.count, "threads": self.threads, "state": state.copy(), "own": own}
+        return {"count": self.count, "processor": self.processor, "state": state.copy(), "own": own}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__init__(kept["count"], kept["threads"])  # type: ignore[misc]
+        self.__init__(kept["count"], kept["processor"])  # type: ignore[misc]
         self.batch.state[:] = kept["state"]
         for name, value in kept["own"].items():
             getattr(self, name)[...] = value
@@ -187,9 +197,14 @@ class Simulations:
     """Episodes of a task in each of `count` simulations."""
 
     def __init__(
-        self, task: type[Task], count: int, threads: int, camera: str | None = None, size: tuple[int, int] = SMALL
+        self,
+        task: type[Task],
+        count: int,
+        processor: Processor,
+        camera: str | None = None,
+        size: tuple[int, int] = SMALL,
     ) -> None:
-        self.task = task(count, threads)
+        self.task = task(count, processor)
         state = gymnasium.spaces.Box(-np.inf, np.inf, (task.observations,), np.float32)
         self._eye = None if camera is None else Eye(self.task.model, camera, size)
         self.observation_space = state if self._eye is None else self._eye.space(state)

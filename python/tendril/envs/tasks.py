@@ -10,7 +10,7 @@ import numpy as np
 import tendril as td
 from tendril import _sim
 from tendril.envs.dismech import DisMech4D, DisMechFollow, DisMechObstacles2D, DisMechObstacles3D
-from tendril.envs.simulations import Flags, Floats, Rows, Task, norm
+from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
 
 _ACTION_COST = 0.001
 _SET_POINT_RATE = 2.0  # rad/s, of the coordinates of a section
@@ -33,8 +33,8 @@ class Reach(Task):
     rates = np.full(6, _SET_POINT_RATE)
     _LARGEST_BEND = 1.2  # rad, of a section at a target
 
-    def __init__(self, count: int, threads: int) -> None:
-        super().__init__(count, threads)
+    def __init__(self, count: int, processor: Processor) -> None:
+        super().__init__(count, processor)
         self._arm = td.ContinuumRobot([td.Section(length=0.1)] * 3)
         data = mujoco.MjData(self.model)
         mujoco.mj_kinematics(self.model, data)
@@ -90,8 +90,8 @@ class Insert(Task):
     _LARGEST_FORCE = 50.0  # N
     _OFFSET = 0.003  # m
 
-    def __init__(self, count: int, threads: int) -> None:
-        super().__init__(count, threads)
+    def __init__(self, count: int, processor: Processor) -> None:
+        super().__init__(count, processor)
         whole = np.array(_sim.path_points(self._WAYPOINTS, self._CORNER_RADIUS, self._SPACING))
         self._path = whole[: round(self._END / self._SPACING) + 1]
         # Of a point of the path as the nearest one: progress, 0 .. 1, and the point to go for.
@@ -155,8 +155,8 @@ class SnakeGoal(Task):
     _NEAREST, _FARTHEST = 0.8, 1.5  # m, of a goal from the origin
     _ARRIVED = 0.1  # m
 
-    def __init__(self, count: int, threads: int) -> None:
-        super().__init__(count, threads)
+    def __init__(self, count: int, processor: Processor) -> None:
+        super().__init__(count, processor)
         self._distance = np.zeros(count)
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
@@ -189,8 +189,8 @@ class YoubotReach(Task):
     _LOWEST = 0.1  # m, of a target
     _JOINT_RANGE = 0.8  # part of the joint limits that targets use
 
-    def __init__(self, count: int, threads: int) -> None:
-        super().__init__(count, threads)
+    def __init__(self, count: int, processor: Processor) -> None:
+        super().__init__(count, processor)
         self._robot = td.load_robot(td.share / "models/youbot.toml", td.MobileRobot)
         self._rotation = np.zeros((count, 3))  # of the target in the tool frame, a rotation vector
 

@@ -16,6 +16,7 @@ import tendril as td
 from tendril import _sim
 from tendril.worlds.model import batched_fields, differing, plain_model, refusal
 from tendril.worlds.reach import Reach
+from tendril.worlds.tape import Tape
 
 LARGEST = 1e10  # of a position or velocity of a world that has not diverged
 LARGEST_TABLE = 1 << 30  # numbers of what motions write, over all steps
@@ -114,11 +115,11 @@ class Start:
         self,
         experiment: td.Experiment,
         seed: int,
-        set: Mapping[str, Any],
+        changes: Mapping[str, Any],
         steps: int = 0,
         place: npt.NDArray[np.intp] | None = None,
     ) -> None:
-        run = experiment.start(seed, set)
+        run = experiment.start(seed, **changes)
         self.model = plain_model(run.mjcf, experiment.scene.parent)
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
         self.arms, self.drivers = _sim.arms(run.model), run.drivers
@@ -176,6 +177,7 @@ class Worlds:
         controllers: bool = True,
         contacts: int | None = None,
         constraints: int | None = None,
+        duration: float | None = None,
     ) -> None:
         """
         :param file: an experiment, a scene or a robot file
@@ -186,6 +188,7 @@ class Worlds:
         :param controllers: false: those of the scene are left out, and all of `ctrl` is the caller's
         :param contacts: room for contacts in each world; default: the engine's estimate
         :param constraints: likewise, for constraint rows
+        :param duration: simulated time, s, over which motions move and steps are recorded; default: that of the file
         :raises ModelError: one line, for a device that is not there, and for what has no equal on a device
         """
         if count < 1:
@@ -200,16 +203,18 @@ class Worlds:
         if experiment.has_faults:
             raise td.ModelError(f"{experiment.file}: fault: not supported in worlds: must have none")
         first_seed = experiment.seed if seed is None else seed
-        seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
-        starts = [Start(experiment, seeds[0], set)]
+        #: of each world, or one of all
+        self.seeds = seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
+        self._experiment, self._changes = experiment, {"set": set, "duration": duration}
+        starts = [Start(experiment, seeds[0], self._changes)]
         self.model: mujoco.MjModel = starts[0].model  #: MuJoCo's model of the first world, without controllers
         if line := refusal(self.model):
             raise td.ModelError(f"{experiment.file}: {line}")
         self.timestep: float = self.model.opt.timestep
-        self.steps = round(experiment.duration / self.timestep)  #: of the experiment
+        self.steps = round((duration or experiment.duration) / self.timestep)  #: of a run
         driven = self._driven(starts[0]) if controllers else np.zeros(self.model.nu, dtype=bool)
         place = starts[0].find_motions(self.steps, driven, len(seeds))
-        starts += [Start(experiment, one, set, self.steps, place) for one in seeds[1:]]
+        starts += [Start(experiment, one, self._changes, self.steps, place) for one in seeds[1:]]
         with wp.ScopedDevice(self.device):
             try:
                 self._load([start.model for start in starts], contacts, constraints)
@@ -223,6 +228,8 @@ class Worlds:
                     raise
                 raise td.ModelError(f"count: {count}: does not fit into the memory of {self.device}: {error}") from None
         self._graph: Any = None
+        self._left_out = not controllers and any(starts[0].drivers)
+        self._tape: Tape | None = None
         self.reset()
 
     def _load(self, models: Sequence[mujoco.MjModel], contacts: int | None, constraints: int | None) -> None:
@@ -313,6 +320,85 @@ class Worlds:
             controller.before_actuation(model, data)
         mjw.step2(model, data)
         wp.launch(_watch, self.count, inputs=[data.qpos, data.qvel, self._step, self.diverged])
+        if self._tape is not None:
+            self._tape.keep(data, self._step)
+
+    def record(self, worlds: Sequence[int]) -> None:
+        """Keeps the steps that some worlds make from their next reset on, for `result` and `distance_from_c`.
+
+        Resets them. Keeps as many steps as a run has.
+
+        :raises ModelError: no such world, or more numbers than the memory holds
+        """
+        for world in worlds:
+            self._check(world)
+        if self._left_out:
+            raise td.ModelError(
+                "record: the worlds have none of the scene's controllers: must have them, or its robot files none"
+            )
+        with wp.ScopedDevice(self.device):
+            try:
+                self._tape = Tape(worlds, self.steps, self.model)
+            except RuntimeError as error:
+                raise td.ModelError(f"record: {len(worlds)} worlds do not fit into the memory: {error}") from None
+        self._graph = None
+        self.reset(np.isin(np.arange(self.count), worlds))
+
+    def result(self, world: int, record: str | os.PathLike[str] | None = None) -> td.Result:
+        """Metrics, checks and verdict of a recorded world, as `tendril run` has them, and its recording.
+
+        Every state is that of the device. Contacts, sensors and statuses of controllers are those of the step that the
+        C engine makes from the state before. The recording is for `tendril play`, `render`, `rollout verify` and the
+        like. It cannot be replayed.
+
+        :param world: one of `record`
+        :param record: file to record to
+        :raises ModelError: a world that was not recorded, has made no step, or in which contacts did not fit
+        :raises RecordingError: the recording cannot be written
+        """
+        inputs, states = self._kept(world)
+        with self._start_in_c(world) as run:
+            if record is not None:
+                run.record(record, f"mujoco_warp {mjw.__version__} on {self.device}")
+            for before, after in zip(inputs, states, strict=True):
+                run.take(before, after)
+        return run.result
+
+    def distance_from_c(self, world: int) -> npt.NDArray[np.float64]:
+        """The largest distance of a position (`qpos`) of a recorded world from the C engine, after each step, (steps,).
+
+        The C engine makes the run of the same seed from its start: with its own controllers, and what else was written
+        to `ctrl`, `mocap_pos` and `mocap_quat`.
+
+        :raises ModelError: as of `result`
+        """
+        inputs, states = self._kept(world)
+        distances = np.empty(len(inputs))
+        with self._start_in_c(world) as run:
+            for step, before in enumerate(inputs):
+                run.take(before)
+                distances[step] = np.abs(run.data.qpos - states[step, : self.model.nq]).max()
+        return distances
+
+    def _start_in_c(self, world: int) -> td.Run:
+        return self._experiment.start(self.seeds[world % len(self.seeds)], **self._changes)
+
+    def _kept(self, world: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Inputs and states of the steps of a world."""
+        self._check(world)
+        if self._tape is None or world not in self._tape.worlds:
+            raise td.ModelError(f"world: {world}: was not recorded: `record` says which are")
+        if bits := int(self.overflow.numpy()[world]):
+            raise td.ModelError(
+                f"world: {world}: contacts or constraints did not fit (overflow = {bits}): must have more room"
+            )
+        if (steps := int(self._step.numpy()[world])) == 0:
+            raise td.ModelError(f"world: {world}: has made no step")
+        return self._tape.rows(world, steps)
+
+    def _check(self, world: int) -> None:
+        if not 0 <= world < self.count:
+            raise td.ModelError(f"world: {world}: must be in [0, {self.count})")
 
     def sensor(self, name: str) -> Any:
         """The columns of `sensordata` of a sensor, (count, dimension): a view.
