@@ -138,10 +138,13 @@ class PyRun {
   /// Writes what the motions say of a time to the data, for programs that step it themselves.
   void move(double time) { prepared_->motions.apply(native<mjData>(data_), time); }
 
-  /// The scene with its settings as one MJCF text; empty if the engine cannot write it.
-  [[nodiscard]] std::string mjcf() const {
-    std::vector<std::string> notices;
-    return simulation::flattened(prepared_->scene, native<const mjModel>(model_), notices);
+  /// MuJoCo's model of the scene with the same settings, without controllers.
+  [[nodiscard]] nb::object plain_model() const {
+    const simulation::EngineLog log;
+    std::vector<simulation::Setting> settings = prepared_->settings;
+    if (!prepared_->scene.robots.empty())
+      settings.push_back({"controller.plugin", {"none"}, "plain model"});
+    return mujoco_model(simulation::load_scene(experiment_->scene, settings).model);
   }
 
   /// Runs to the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
@@ -230,7 +233,7 @@ void bind_experiment(nb::module_& module) {
       .def("step", &PyRun::step)
       .def("take", &PyRun::take, nb::arg("inputs"), nb::arg("state").none())
       .def("move", &PyRun::move, nb::arg("time"))
-      .def("mjcf", &PyRun::mjcf)
+      .def("plain_model", &PyRun::plain_model, nb::sig("def plain_model(self) -> mujoco.MjModel"))
       .def("run", &PyRun::run)
       .def("finish", &PyRun::finish)
       .def_prop_ro("done", &PyRun::done)

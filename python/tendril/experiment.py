@@ -82,15 +82,9 @@ class Run:
         """The controller that drives each actuator of the model, such as "tendril.reach of A"; "": none."""
         return self._run.drivers
 
-    @property
-    def mjcf(self) -> str:
-        """The scene with its settings as one MJCF text.
-
-        :raises ModelError: the engine cannot write it
-        """
-        if not (text := self._run.mjcf()):
-            raise ModelError("the scene cannot be written as one MJCF text")
-        return text
+    def plain_model(self) -> mujoco.MjModel:
+        """MuJoCo's model of the scene with the settings of the run, without controllers and their sensors."""
+        return self._run.plain_model()
 
     def move(self, time: float) -> None:
         """Writes what the motions say of a time, s, to the data: for a program that steps it by itself."""
@@ -210,7 +204,7 @@ class Experiment:
 
         :param seed: of `[vary]`, integer >= 0; default: that of the file
         :param set: settings by key, applied last, such as {"option.timestep": 0.004}
-        :param controller: for every robot file, such as "tendril.reach"; default: as in the files
+        :param controller: for every robot file, such as "tendril.reach", or "none"; default: as in the files
         :param duration: simulated time, s, in (0, 1e6]; default: that of the file
         :param record: file to record to, in place of an earlier one; docs/guide/recordings.md
         :raises ModelError: the program's line

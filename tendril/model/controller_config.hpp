@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tendril {
@@ -8,6 +9,9 @@ namespace tendril {
 /// The [controller] table of a robot file: plugin name and its settings as the plugin's config
 /// strings.
 struct ControllerConfig {
+  /// The name of a plugin that stands for none, to leave out that of a robot file.
+  static constexpr std::string_view kNoController = "none";
+
   struct Setting {
     std::string key;
     std::string value;   ///< numbers with all their digits; lists (nested ones flattened) as their

@@ -1,7 +1,5 @@
 """Many worlds on Warp's CPU backend: the laws that hold there hold on a GPU up to rounding."""
 
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs
 
 from tendril import _command  # noqa: E402
 from tendril.worlds import Worlds  # noqa: E402
-from tendril.worlds.model import differing, plain_model  # noqa: E402
+from tendril.worlds.model import differing  # noqa: E402
 
 SECTION = """
 [[section]]
@@ -123,16 +121,6 @@ def test_without_controllers_the_controls_are_the_callers(experiment):
         assert worlds.qpos.numpy()[row] == pytest.approx(data.qpos, abs=1e-6)
 
 
-def test_a_plain_model_has_the_elements_of_the_scene_and_no_plugin(experiment):
-    run = td.Experiment(experiment()).start()
-    plain = plain_model(run.mjcf, Path())
-    assert plain.nplugin == 0
-    for name in ("nq", "nv", "nu", "nbody", "ngeom", "nsite", "ntendon", "nmocap"):
-        assert getattr(plain, name) == getattr(run.model, name)
-    assert plain.body_mass == pytest.approx(run.model.body_mass, rel=1e-9)
-    assert plain.actuator_gainprm == pytest.approx(run.model.actuator_gainprm, rel=1e-9)
-
-
 def test_models_with_other_elements_are_refused():
     one = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     two = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/><geom size='1'/></worldbody></mujoco>")
@@ -203,7 +191,7 @@ def test_a_world_is_recorded_and_judged_as_a_run(experiment, tmp_path):
 
 
 def test_what_a_caller_writes_is_in_the_recording_of_a_world(experiment, tmp_path):
-    worlds = Worlds(experiment(controller=""), 2, "cpu")
+    worlds = Worlds(experiment(), 2, "cpu", controllers=False)
     worlds.record([1, 0])
     worlds.step(5)
     worlds.reset(np.array([False, True]))  # begins its rows again
@@ -216,11 +204,6 @@ def test_what_a_caller_writes_is_in_the_recording_of_a_world(experiment, tmp_pat
         assert recording.rows == 21
         assert (recording.ctrl[1:] == ctrl[1]).all()
         assert np.abs(recording.qpos[-1]).max() > 1e-3
-
-
-def test_without_the_scenes_controllers_nothing_is_recorded(experiment):
-    with pytest.raises(td.ModelError, match="record: the worlds have none of the scene's controllers"):
-        Worlds(experiment(), 1, "cpu", controllers=False).record([0])
 
 
 def test_the_command_judges_and_records_worlds(experiment, tmp_path, capfd):

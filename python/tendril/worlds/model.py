@@ -4,45 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
 
 from tendril import ModelError
 
-_FOLDERS = ("meshdir", "texturedir", "assetdir")
 _NO_NOSLIP = "noslip_iterations > 0 with integrator = discrete"
-
-
-def plain_model(mjcf: str, folder: Path) -> mujoco.MjModel:
-    """The model of an MJCF text without controllers and their sensors; all other elements keep their numbers.
-
-    :param folder: of the scene, for files that it names
-    """
-    root = ElementTree.fromstring(mjcf)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            is_controller = child.tag == "plugin" and parent.tag in ("body", "sensor")
-            if is_controller or (parent is root and child.tag == "extension"):
-                parent.remove(child)
-    compiler = root.find("compiler")
-    if compiler is None:
-        compiler = ElementTree.SubElement(root, "compiler")
-    if "assetdir" not in compiler.attrib:
-        for key in _FOLDERS[:2]:
-            compiler.set(key, str(folder.absolute() / compiler.get(key, "")))
-    else:
-        compiler.set("assetdir", str(folder.absolute() / compiler.attrib["assetdir"]))
-    return mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
 
 
 def refusal(model: mujoco.MjModel) -> str:
     """Why MuJoCo Warp cannot step the model, one line; empty: it can."""
     if model.opt.noslip_iterations > 0 and model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
         return f"{_NO_NOSLIP}: not supported by MuJoCo Warp: must be 0"
+    if model.nplugin > 0:
+        return "has a plugin: not supported by MuJoCo Warp"
     if model.nflex > 0 and np.any(model.flex_rigid):
         return "has a rigid flex (a shell): not supported by MuJoCo Warp: a tube has walls of capsules"
     return ""

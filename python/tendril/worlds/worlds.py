@@ -14,7 +14,7 @@ import warp as wp
 
 import tendril as td
 from tendril import _sim
-from tendril.worlds.model import batched_fields, differing, plain_model, refusal
+from tendril.worlds.model import batched_fields, differing, refusal
 from tendril.worlds.reach import Reach
 from tendril.worlds.tape import Tape
 
@@ -120,7 +120,7 @@ class Start:
         place: npt.NDArray[np.intp] | None = None,
     ) -> None:
         run = experiment.start(seed, **changes)
-        self.model = plain_model(run.mjcf, experiment.scene.parent)
+        self.model = run.plain_model()
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
         self.arms, self.drivers = _sim.arms(run.model), run.drivers
         self._run: td.Run | None = run
@@ -227,8 +227,9 @@ class Worlds:
                 if "allocate" not in str(error):
                     raise
                 raise td.ModelError(f"count: {count}: does not fit into the memory of {self.device}: {error}") from None
+        if not controllers and any(starts[0].drivers):
+            self._changes["controller"] = "none"  # of runs in C
         self._graph: Any = None
-        self._left_out = not controllers and any(starts[0].drivers)
         self._tape: Tape | None = None
         self.reset()
 
@@ -332,10 +333,6 @@ class Worlds:
         """
         for world in worlds:
             self._check(world)
-        if self._left_out:
-            raise td.ModelError(
-                "record: the worlds have none of the scene's controllers: must have them, or its robot files none"
-            )
         with wp.ScopedDevice(self.device):
             try:
                 self._tape = Tape(worlds, self.steps, self.model)

@@ -1,0 +1,170 @@
+"""Learns an environment by proximal policy optimization (Schulman et al. 2017): pip install jax optax matplotlib.
+
+python ppo.py Reach --steps 400000 [--envs 64] [--device cuda] [--seed 0] [--out ppo]
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import matplotlib
+import numpy as np
+import optax
+
+from tendril.envs import VectorEnvironment
+
+GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, HIDDEN = 0.98, 0.95, 0.2, 8, 8, 1e-3, 64
+
+
+def layers(key, sizes, last):
+    keys = jax.random.split(key, len(sizes) - 1)
+    scales = [2**0.5] * (len(sizes) - 2) + [last]
+    return [
+        (jax.nn.initializers.orthogonal(scale)(k, (a, b)), jnp.zeros(b))
+        for k, a, b, scale in zip(keys, sizes, sizes[1:], scales)
+    ]
+
+
+def network(weights, x):
+    for w, b in weights[:-1]:
+        x = jnp.tanh(x @ w + b)
+    w, b = weights[-1]
+    return x @ w + b
+
+
+def log_density(parameters, observations, actions):
+    mean, deviation = network(parameters["policy"], observations), parameters["deviation"]
+    return jnp.sum(-0.5 * ((actions - mean) / jnp.exp(deviation)) ** 2 - deviation, axis=-1)
+
+
+@jax.jit
+def act(parameters, observations, key):
+    mean = network(parameters["policy"], observations)
+    actions = mean + jnp.exp(parameters["deviation"]) * jax.random.normal(key, mean.shape)
+    return actions, log_density(parameters, observations, actions), network(parameters["value"], observations)[:, 0]
+
+
+def loss(parameters, batch):
+    observations, actions, old, advantages, returns = batch
+    ratio = jnp.exp(log_density(parameters, observations, actions) - old)
+    gain = jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * advantages)
+    error = network(parameters["value"], observations)[:, 0] - returns
+    return -gain.mean() + 0.5 * (error**2).mean()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", nargs="?", default="Reach", help="as in Tendril/TASK-v0")
+    parser.add_argument("--steps", type=int, default=400_000, help="of all simulations together")
+    parser.add_argument("--envs", type=int, default=64)
+    parser.add_argument("--horizon", type=int, default=50, help="steps of each simulation between two updates")
+    parser.add_argument("--device", help="of Warp, such as cuda; default: threads of the CPU")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("ppo"), help="name of the files .npz and .png")
+    options = parser.parse_args()
+    count, horizon = options.envs, options.horizon
+    updates = max(options.steps // (count * horizon), 1)
+    envs = VectorEnvironment(options.task, count, device=options.device)
+    inputs, outputs = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
+    key, *keys = jax.random.split(jax.random.key(options.seed), 3)
+    parameters = {
+        "policy": layers(keys[0], [inputs, HIDDEN, HIDDEN, outputs], 0.01),
+        "value": layers(keys[1], [inputs, HIDDEN, HIDDEN, 1], 1.0),
+        "deviation": jnp.full(outputs, -0.5),
+    }
+    rate = optax.linear_schedule(RATE, 0.0, updates * EPOCHS * MINIBATCHES)
+    optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate))
+    memory = optimizer.init(parameters)
+
+    @jax.jit
+    def improve(parameters, memory, batch):
+        gradient = jax.grad(loss)(parameters, batch)
+        change, memory = optimizer.update(gradient, memory)
+        return optax.apply_updates(parameters, change), memory
+
+    rng = np.random.default_rng(options.seed)
+    raw, _ = envs.reset(seed=options.seed)
+    mean, square, seen = np.zeros(inputs), np.ones(inputs), 1e-4  # of the observations so far
+    discounted, spread = np.zeros(count), 1.0  # returns, whose deviation scales the rewards
+    over = np.zeros(count, dtype=bool)
+    totals, finished, curve, start = np.zeros(count), [], [], time.perf_counter()
+    for update in range(updates):
+        shown = []  # observation, action, log density, value, reward; whether it counts, goes on, is not the last
+        for _ in range(horizon):
+            total = seen + count
+            mean, square = (mean * seen + raw.sum(axis=0)) / total, (square * seen + (raw**2).sum(axis=0)) / total
+            seen = total
+            deviation = np.sqrt(np.maximum(square - mean**2, 1e-8))
+            observations = np.clip((raw - mean) / deviation, -10, 10).astype(np.float32)
+            key, own = jax.random.split(key)
+            actions, density, value = (np.asarray(part) for part in act(parameters, observations, own))
+            raw, rewards, terminated, truncated, _ = envs.step(np.clip(actions, -1, 1))
+            discounted = GAMMA * discounted * ~over + rewards
+            spread = 0.99 * spread + 0.01 * max(float(discounted.std()), 1e-3)
+            goes_on = ~(terminated | truncated)
+            shown.append((observations, actions, density, value, rewards / spread, ~over, goes_on, ~terminated))
+            totals += rewards
+            ended = (terminated | truncated) & ~over
+            finished += totals[ended].tolist()
+            totals[ended] = 0.0
+            over = terminated | truncated  # the next step only begins a new episode
+        observations, actions, density, value, rewards, counts, goes_on, has_value = map(np.stack, zip(*shown))
+        now = np.clip((raw - mean) / deviation, -10, 10).astype(np.float32)
+        following = np.concatenate((value[1:], np.asarray(act(parameters, now, own)[2])[None]))
+        advantages, last = np.zeros_like(value), np.zeros(count)
+        for t in reversed(range(horizon)):
+            error = rewards[t] + GAMMA * has_value[t] * following[t] - value[t]
+            last = error + GAMMA * LAMBDA * goes_on[t] * last
+            advantages[t] = last
+        rows = [part.reshape(horizon * count, *part.shape[2:])[counts.ravel()] for part in (observations, actions)]
+        rows += [part.ravel()[counts.ravel()] for part in (density, advantages, advantages + value)]
+        rows[3] = (rows[3] - rows[3].mean()) / (rows[3].std() + 1e-8)
+        size = horizon * count // MINIBATCHES * 9 // 10  # the same for each update: compiled once
+        for _ in range(EPOCHS):
+            order = rng.permutation(len(rows[0]))
+            for part in range(MINIBATCHES):
+                chosen = np.resize(order[part * size :], size)
+                batch = [row[chosen].astype(np.float32) for row in rows]
+                parameters, memory = improve(parameters, memory, batch)
+        if finished:
+            curve.append(((update + 1) * count * horizon, time.perf_counter() - start, float(np.mean(finished))))
+            finished = []
+            print(f"{curve[-1][0]} steps, {curve[-1][1]:.0f} s: return {curve[-1][2]:.2f}", flush=True)
+    policy = {f"{kind}{i}": np.asarray(p) for i, pair in enumerate(parameters["policy"]) for kind, p in zip("wb", pair)}
+    np.savez(options.out.with_suffix(".npz"), mean=mean, deviation=deviation, **policy)
+    draw(np.array(curve), options)
+    tell(envs, policy, mean, deviation)
+
+
+def tell(envs, policy, mean, deviation) -> None:
+    """Prints returns of episodes that were not trained on, with the mean of the policy, and their last tip errors."""
+    weights = [(policy[f"w{i}"], policy[f"b{i}"]) for i in range(len(policy) // 2)]
+    raw, _ = envs.reset(seed=1_000_000)
+    total, going = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
+    errors, successes = np.zeros(envs.num_envs), np.zeros(envs.num_envs, dtype=bool)
+    while going.any():
+        actions = np.asarray(network(weights, np.clip((raw - mean) / deviation, -10, 10).astype(np.float32)))
+        raw, rewards, terminated, truncated, infos = envs.step(np.clip(actions, -1, 1))
+        total += rewards * going
+        errors[going], successes[going] = infos["tip_error"][going], infos["is_success"][going]
+        going &= ~(terminated | truncated)
+    print(
+        f"{envs.num_envs} new episodes: return {total.mean():.2f}, success {successes.mean():.2f}, tip error at the "
+        f"end {1e3 * np.median(errors):.1f} mm (median), {1e3 * errors.max():.1f} mm (largest)"
+    )
+
+
+def draw(curve, options) -> None:
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
+    axes.plot(curve[:, 0], curve[:, 2])
+    axes.set(xlabel="steps", ylabel="mean return of an episode", title=f"Tendril/{options.task}-v0, PPO")
+    figure.savefig(options.out.with_suffix(".png"), dpi=150)
+
+
+if __name__ == "__main__":
+    main()
