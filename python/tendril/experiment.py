@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tendril import _sim
-from tendril._core import ModelError
 from tendril._files import refuse_inputs
 from tendril._reading import parse_json
 from tendril.report import notebook
