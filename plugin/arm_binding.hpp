@@ -52,6 +52,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   struct Parts {
     int base_body, tip_site, target_mocap;  ///< the last -1: no target
     std::vector<JointAddress> joints;       ///< in the order of the mechanics' state
+    JointAddress feed;                      ///< default: none
     std::vector<int> actuators;             ///< in the order of its servos
     ArmMechanics mechanics;
     double fundamental_mode_damping;  ///< [1/s]
@@ -61,6 +62,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             tip_site_,
             target_mocap_,
             joints_,
+            feed_,
             actuators_,
             mechanics_,
             measurement_.fundamental_mode_damping};

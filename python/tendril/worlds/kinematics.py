@@ -196,8 +196,12 @@ def functions(dtype: type) -> types.SimpleNamespace:
     )  # fmt: skip
 
 
-def chain_of(robot: tendril.ContinuumRobot, dtype: type, device: Any = None) -> Any:
-    """The parameters of a tendril.ContinuumRobot as a `Chain` on `device`."""
+def chain_of(robot: tendril.ContinuumRobot, dtype: type, device: Any = None, fraction: float = 1.0) -> Any:
+    """The parameters of a tendril.ContinuumRobot as a `Chain` on `device`.
+
+    :param fraction: of each section's length: `section_pose` has the position of the point there, at the whole
+        section's coordinates, and `section_rates` has its translations
+    """
     sections = robot.sections
     for number, section in enumerate(sections, 1):
         if section.rotation != "bending":
@@ -206,8 +210,10 @@ def chain_of(robot: tendril.ContinuumRobot, dtype: type, device: Any = None) -> 
             )
     lengths, weights = [], []
     for section in sections:
-        lengths.append(_normalized(section.length_weights))
-        weights.append(_normalized(section.angle_weights))
+        length, weight = _normalized(section.length_weights), _normalized(section.angle_weights)
+        part = np.clip((fraction - np.cumsum(length) + length) / length, 0.0, 1.0)
+        lengths.append(part * length)
+        weights.append(part * weight)
     middles = [np.cumsum(w) - w / 2 for w in weights]
     sizes = [2 + (section.variable_length > 0) for section in sections]
     reach = sum(section.length + section.variable_length for section in sections)
