@@ -58,14 +58,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     double fundamental_mode_damping;  ///< [1/s]
   };
   [[nodiscard]] Parts parts() const {
-    return {base_body_,
-            tip_site_,
-            target_mocap_,
-            joints_,
-            feed_,
-            actuators_,
-            mechanics_,
-            measurement_.fundamental_mode_damping};
+    return {base_body_, tip_site_,  target_mocap_, joints_,
+            feed_,      actuators_, mechanics_,    measurement_.fundamental_mode_damping};
   }
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments

@@ -25,7 +25,6 @@ constexpr double kCheckSpacing = 0.005;    // path checks sample at this spacing
 constexpr double kRadiusTolerance = 0.95;  // of the bend radius: the sampling is coarse
 constexpr double kNoBend = 1e-6;           // [rad]
 constexpr double kRetracted = 1e-9;        // lengths are equal up to this [m]
-constexpr double kTableSpacing = 2.5e-4;   // of the advance between shapes of a table [m]
 // Jams, in radii of the body.
 constexpr double kRetreatRadii = 2.0;    // by which the arm is retracted
 constexpr double kShiftRadii = 0.5;      // by which the path is shifted, each time
@@ -464,27 +463,6 @@ void FollowController::report_motion(const ArmMeasurement& measurement, const Mo
   own(report, "waypoint_error") = kUnknown;
   own(report, "least_deviation") = least_deviation_;
   own(report, "jams") = jams_(memory);
-}
-
-FollowController::ShapeTable FollowController::shape_table() const {
-  const auto last = static_cast<Eigen::Index>(std::ceil(advance_end_ / kTableSpacing));
-  ShapeTable table{.spacing = advance_end_ / static_cast<double>(last),
-                   .q = Eigen::MatrixXd(robot_.coordinate_count(), last + 1),
-                   .tip = Eigen::Matrix3Xd(3, last + 1)};
-  std::vector<SectionState> states(robot_.straight().begin(), robot_.straight().end());
-  Eigen::VectorXd q(robot_.coordinate_count());
-  ShapeFit first = first_fit_;
-  ShapeFit next(robot_, {.iterations = FeedDrive::kFitSteps, .norm = body_first_ ? FitNorm::Body : FitNorm::Tip});
-  const auto position = [&](double s) { return path_.position(s); };
-  for (Eigen::Index i = 0; i <= last; ++i) {
-    const double advance = static_cast<double>(i) * table.spacing;
-    const BaseState base = advance_.apply(advance, states);
-    (i == 0 ? first : next).fit(position, base, states);
-    to_coordinates(robot_, states, q);
-    table.q.col(i) = q;
-    table.tip.col(i) = path_.position(head(advance));
-  }
-  return table;
 }
 
 int FollowController::path(std::span<const double> memory,

@@ -53,17 +53,10 @@ class FollowController final : public ArmController {
   [[nodiscard]] bool senses_contacts() const noexcept override { return retries_ > 0; }
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
 
-  /// Shapes of the arm along a path that is given, for programs that follow it without a fit.
-  struct ShapeTable {
-    double spacing = 0.0;                           ///< of the advance between columns [m]
-    Eigen::MatrixXd q;                              ///< coordinates, a column for each advance
-    Eigen::Matrix3Xd tip;                           ///< the path's points for the tip, base frame [m]
-  };
-  /// Fits as `update` does at a small speed. Allocates.
-  [[nodiscard]] ShapeTable shape_table() const;
-  /// Returns whether the path is given and the base alone advances the arm: it has a table.
-  [[nodiscard]] bool has_shape_table() const noexcept {
-    return !trail_ && advance_.growth() == Growth::None;
+  /// Length of the path that is given, as far as the tip advances on it [m]; 0 if the path is a
+  /// trail, or if sections grow along it.
+  [[nodiscard]] double given_length() const noexcept {
+    return trail_ || advance_.growth() != Growth::None ? 0.0 : head(advance_end_);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "controllers/arm/follow_controller.hpp"
@@ -120,20 +121,15 @@ nb::list stage_list(const GaitController& controller) {
   return stages;
 }
 
-template <int rows>
-nb::object columns_of(const Eigen::Matrix<double, rows, Eigen::Dynamic>& matrix) {
-  Output out({static_cast<std::size_t>(matrix.cols())}, {static_cast<std::size_t>(matrix.rows())});
-  std::copy_n(matrix.data(), matrix.size(), out.data());
+/// Points of a path at equal distances.
+nb::object path_points(const FollowController& controller) {
+  constexpr double kSpacing = 2.5e-4;  // [m]: of a bend with 50 mm radius an arc of 0.16 um height
+  const double length = controller.given_length();
+  std::vector<Eigen::Vector3d> points(static_cast<std::size_t>(std::ceil(length / kSpacing)) + 1);
+  static_cast<void>(controller.path({}, points));
+  Output out({points.size()}, {3});
+  std::copy_n(points.front().data(), 3 * points.size(), out.data());
   return out.take();
-}
-
-nb::dict shape_dict(const FollowController& controller) {
-  const FollowController::ShapeTable table = controller.shape_table();
-  nb::dict out;
-  out["spacing"] = table.spacing;
-  out["q"] = columns_of(table.q);
-  out["tip"] = columns_of(table.tip);
-  return out;
 }
 
 nb::dict robot_dict(const ControlledRobot& robot) {
@@ -149,7 +145,10 @@ nb::dict robot_dict(const ControlledRobot& robot) {
   if (const auto* gait = dynamic_cast<const GaitController*>(&binding.controller()))
     out["stages"] = stage_list(*gait);
   const auto* follow = dynamic_cast<const FollowController*>(&binding.controller());
-  if (follow != nullptr && follow->has_shape_table()) out["shapes"] = shape_dict(*follow);
+  if (follow != nullptr && follow->given_length() > 0.0) {
+    out["path"] = path_points(*follow);
+    out["path_length"] = follow->given_length();
+  }
   return out;
 }
 

@@ -25,6 +25,7 @@ plugin = "tendril.follow"
 waypoints = [[0, 0, 0], [0, 0, 0.32], [0.1, 0.1, 0.32]]
 corner_radius = 0.09
 start_delay = 0.1
+acceleration = 2
 speed = 0.2
 jam_retries = 0
 """
@@ -75,7 +76,7 @@ def tips_in(worlds):
 def test_in_free_motion_the_tip_is_where_the_c_engine_has_it(experiment, fit):
     vary = (
         '[vary]\n"robot.section.*.bending_stiffness" = { scale = [0.5, 2] }\n'
-        '"controller.integral_gain" = { uniform = [2, 8] }\n"controller.speed" = { uniform = [0.1, 0.25] }\n'
+        '"controller.integral_gain" = { uniform = [2, 8] }\n"controller.speed" = { uniform = [0.05, 0.15] }\n'
     )
     file = experiment(CONTROLLER + f'fit = "{fit}"\n', more=vary)
     worlds = Worlds(file, 3, "cpu", seed=2)
@@ -83,14 +84,13 @@ def test_in_free_motion_the_tip_is_where_the_c_engine_has_it(experiment, fit):
     tips, _ = tips_of(file, (2, 3, 4), STEPS)
     assert np.ptp(tips, axis=0).max() > 0.01  # m: the draws matter
     assert np.abs(tips_in(worlds) - tips).max() < 1e-4  # m
-    assert 0.3 < worlds.controllers[0].progress.numpy().min() < 1.0
 
 
 def test_at_the_end_of_its_path_it_has_finished(experiment):
-    file = experiment(CONTROLLER.replace("speed = 0.2", "speed = 1.0\nacceleration = 5"))
+    file = experiment()
     worlds = Worlds(file, 1, "cpu")
-    worlds.step(STEPS)
-    tips, status = tips_of(file, (None,), STEPS)
+    worlds.step(720)
+    tips, status = tips_of(file, (None,), 720)
     assert worlds.controllers[0].status.numpy()[0] == status == td.ControllerStatus.FINISHED
     assert np.abs(tips_in(worlds) - tips).max() < 1e-4  # m
 
