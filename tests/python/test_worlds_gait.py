@@ -77,7 +77,10 @@ def test_in_free_motion_the_joints_are_those_of_the_c_engine(experiment, task):
 
 
 def test_each_world_has_its_own_settings(experiment):
-    vary = '[vary]\n"controller.frequency" = { uniform = [0.5, 2] }\n"controller.goals" = { uniform = [[-1, -1], [1, 1]] }\n'
+    vary = (
+        '[vary]\n"controller.frequency" = { uniform = [0.5, 2] }\n'
+        '"controller.goals" = { uniform = [[-1, -1], [1, 1]] }\n'
+    )
     file = experiment(FREE, 'gait = "sidewinding"\ngoals = [-0.4, 0.3]', vary)
     worlds = Worlds(file, 3, "cpu", seed=4)
     worlds.step(STEPS)

@@ -354,7 +354,9 @@ class BoundArm:
         if table["parts"]:
             raise td.ModelError(f"{self.name}: has {', '.join(table['parts'])}: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
-            raise td.ModelError(f"{self.name}: has a servo without a gain or a range of forces: not supported in worlds")
+            raise td.ModelError(
+                f"{self.name}: has a servo without a gain or a range of forces: not supported in worlds"
+            )
         robots = _robots_of(tables)
         self.robot = robots[0]
         if any(pickle.dumps(other) != pickle.dumps(self.robot) for other in robots):

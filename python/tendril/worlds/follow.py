@@ -208,7 +208,9 @@ def _begin_equations(chain: functions.Chain, world: int, memory: _Memory):
 @wp.func
 def _body_point(path: _Path, world: int, i: int, quarter: int, q: numbers, memory: _Memory):
     """Point of section i, of the pose whose frames are in the memory."""
-    rotation, p = functions.section_pose(path.quarters, QUARTERS * i + quarter - 1, functions.coordinates(path.chain, q, i))
+    rotation, p = functions.section_pose(
+        path.quarters, QUARTERS * i + quarter - 1, functions.coordinates(path.chain, q, i)
+    )
     return memory.ends[world, i] + memory.rotations[world, i] * p
 
 
@@ -261,18 +263,18 @@ def _fix(chain: functions.Chain, world: int, section: int, bend: vec3, memory: _
 @wp.func
 def _step_within_limits(chain: functions.Chain, world: int, q: numbers, memory: _Memory):
     """ShapeFit::solve_within_limits."""
-    within = bool(False)
-    for attempt in range(PASSES):
+    within = wp.bool(False)
+    for _attempt in range(PASSES):
         if not within:
             _solve_equations(chain, world, memory)
-            within = bool(True)
+            within = wp.bool(True)
             for i in range(chain.sections):
                 own = functions.coordinates(chain, q, i)
                 limit = functions.bend_limit(chain, i, own[2])
                 bend = vec3(own[0], own[1], ZERO)
                 after = bend + vec3(memory.bends[world, 2 * i], memory.bends[world, 2 * i + 1], ZERO)
                 if wp.length(after) > limit + LIMIT_TOLERANCE:
-                    within = bool(False)
+                    within = wp.bool(False)
                     _fix(chain, world, i, after * (limit / wp.length(after)) - bend, memory)
     for i in range(chain.sections):
         change = vec3(memory.bends[world, 2 * i], memory.bends[world, 2 * i + 1], ZERO)
@@ -363,7 +365,9 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
     if largest == ZERO:
         return
     _begin_equations(chain, world, memory)
-    functions.end_frames(chain, memory.measured[world], step.feed[world], ZERO, memory.rotations[world], memory.ends[world])
+    functions.end_frames(
+        chain, memory.measured[world], step.feed[world], ZERO, memory.rotations[world], memory.ends[world]
+    )
     before = vec3()  # deflection at the section's start
     for i in range(chain.sections):
         k = chain.first_coordinate[i]
@@ -472,7 +476,9 @@ class Follow:
             )
         n, sections = bound.arm.coordinates, len(bound.robot.sections)
         path = _Path()
-        path.settings = wp.array([_settings_of(one, _length(bound.robot)) for one in tables], dtype=_Settings, device=device)
+        path.settings = wp.array(
+            [_settings_of(one, _length(bound.robot)) for one in tables], dtype=_Settings, device=device
+        )
         path.points = bound.numbers(_stacked([one["path"] for one in tables]), vec3)
         path.length = _length(bound.robot)
         path.chain = chain_of(bound.robot, wp.float64, device)

@@ -211,9 +211,7 @@ def _begin(snake: _Snake, world: int, center: _vec3, along: _vec3, memory: _Memo
     memory.state[world].heading = wp.atan2(along[1], along[0])
     if wrap != NO_WRAP:
         middle = HALF * _number(snake.joint.shape[0] + 1)
-        memory.state[world].phase = _remainder(
-            gait.lag * middle + wp.where(wrap == RIGHT, PI, ZERO)
-        )
+        memory.state[world].phase = _remainder(gait.lag * middle + wp.where(wrap == RIGHT, PI, ZERO))
 
 
 @wp.func
