@@ -440,7 +440,7 @@ void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoin
   const std::span<const double> tendons = setpoints.last(tendons_.size());
   std::copy(tendons.begin(), tendons.end(), memory_.tendons(next_own).begin());
   if (mechanics_.has_feed())
-    memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics_.feed_servo())];
+    memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics_.feed().servo)];
 }
 
 FollowingError ArmBinding::following_error(int last_touched) const noexcept {

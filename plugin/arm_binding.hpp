@@ -52,18 +52,14 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   struct Parts {
     int base_body, tip_site, target_mocap;  ///< the last -1: no target
     std::vector<JointAddress> joints;       ///< in the order of the mechanics' state
+    JointAddress feed;                      ///< default: none
     std::vector<int> actuators;             ///< in the order of its servos
     ArmMechanics mechanics;
     double fundamental_mode_damping;  ///< [1/s]
   };
   [[nodiscard]] Parts parts() const {
-    return {base_body_,
-            tip_site_,
-            target_mocap_,
-            joints_,
-            actuators_,
-            mechanics_,
-            measurement_.fundamental_mode_damping};
+    return {base_body_, tip_site_,  target_mocap_, joints_,
+            feed_,      actuators_, mechanics_,    measurement_.fundamental_mode_damping};
   }
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments

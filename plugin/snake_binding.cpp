@@ -1,70 +1,16 @@
+#include "plugin/snake_binding.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
-#include "controllers/interface/snake_controller.hpp"
 #include "plugin/bind_robot.hpp"
 #include "plugin/drawing.hpp"
-#include "plugin/joint_binding.hpp"
-#include "plugin/model_scene.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril {
 namespace {
-
-/// A snake, free, fixed or on a carriage.
-class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, SnakeCommand> {
- public:
-  SnakeBinding(const InstanceContext& context, const SnakeDescription& description,
-               std::unique_ptr<SnakeController> controller, const ModelScene& scene);
-
-  using Description = SnakeDescription;
-  using Interface = SnakeController;
-  [[nodiscard]] static std::unique_ptr<SnakeController> make_controller(
-      const InstanceContext& context, const SnakeDescription& description, SceneQuery& scene);
-  [[nodiscard]] static RobotSizes sizes(const SnakeDescription& snake) { return snake.joints; }
-  [[nodiscard]] static int coordinate_count(const SnakeDescription& snake) { return snake.joints; }
-  [[nodiscard]] static int memory_size(const SnakeDescription& snake,
-                                       const SnakeController& /*controller*/) {
-    return Memory(snake).layout.size();
-  }
-
-  [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
-                             std::span<const double> own) noexcept override;
-  [[nodiscard]] bool command_is_finite() const noexcept override;
-  /// A snake moves its whole body to a place.
-  [[nodiscard]] double length_scale() const noexcept override { return length_; }
-  void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
-  [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
-  void forget_command() noexcept override;
-  void common_values(const ControllerReport& report, double* out) const noexcept override;
-  void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,
-            mjvScene* scene) const override;
-  void copy_scratch(const RobotBinding& source) noexcept override;
-
-  /// Its memory: the joints' torques in the last step.
-  struct Memory {
-    MemoryLayout layout;
-    MatrixSlot<Eigen::VectorXd> torque;
-    explicit Memory(const SnakeDescription& description)
-        : torque(layout.vector(description.joints)) {}
-  };
-
- private:
-  int base_body_, tail_site_, tip_site_, target_mocap_;
-  double joint_limit_, length_;
-  double base_links_;  // in joints: what link 0 counts for in means over the links
-  bool has_carriage_;
-  Eigen::Vector3d gravity_;
-  std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
-  Memory memory_;
-
-  // Scratch of the last step.
-  std::vector<JointState> states_;
-  double joint_margin_ = 0.0;
-};
 
 struct SnakeStartPlace {
   Eigen::Vector2d center;  // of the snake
@@ -84,6 +30,8 @@ SnakeStartPlace start_of(const InstanceContext& context, const SnakeDescription&
               .head<2>(),
           tail.z() - snake.radius};
 }
+
+}  // namespace
 
 std::unique_ptr<SnakeController> SnakeBinding::make_controller(const InstanceContext& context,
                                                                const SnakeDescription& snake,
@@ -241,8 +189,6 @@ void SnakeBinding::draw(const mjData* /*d*/, std::span<const double> memory,
     draw_sphere(scene, report.target, kGoalRadius, kGoalColor);
   }
 }
-
-}  // namespace
 
 const RobotBinder& snake_binder() noexcept { return kBinder<SnakeBinding>; }
 

@@ -53,6 +53,12 @@ class FollowController final : public ArmController {
   [[nodiscard]] bool senses_contacts() const noexcept override { return retries_ > 0; }
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
 
+  /// Length of the path that is given, as far as the tip advances on it [m]; 0 if the path is a
+  /// trail, or if sections grow along it.
+  [[nodiscard]] double given_length() const noexcept {
+    return trail_ || advance_.growth() != Growth::None ? 0.0 : head(advance_end_);
+  }
+
  private:
   static constexpr int kTrailRows = 4;             // x, y, z, arc length
   static constexpr double kMaxSettlingTime = 5.0;  // after the start delay [s]

@@ -46,13 +46,16 @@ class GaitController final : public SnakeController {
   [[nodiscard]] int path(const SnakeMeasurement& measurement, std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;
 
- private:
-  [[nodiscard]] static std::span<const SettingInfo> own_settings();
-
   struct Stage {
     double time;  ///< begins [s]
     Gait gait;
   };
+  /// The gaits of the schedule, at least one; the first begins at 0.
+  [[nodiscard]] std::span<const Stage> stages() const noexcept { return stages_; }
+
+ private:
+  [[nodiscard]] static std::span<const SettingInfo> own_settings();
+
   enum class Wrap { No, Left, Right };
   enum class Climbing { Closing, Rolling, Holding, Releasing };
   /// Motion of the body, averaged over the last period.
@@ -113,7 +116,7 @@ class GaitController final : public SnakeController {
 
   int joints_;
   double joint_limit_;
-  std::vector<Stage> stages_;  ///< at least one; the first begins at 0
+  std::vector<Stage> stages_;
   double fade_time_, ramp_time_;
   double steering_, speed_;
   std::vector<Eigen::Vector2d> goals_;

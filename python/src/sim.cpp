@@ -44,7 +44,7 @@ NB_MODULE(_sim, module) {
   bind_experiment(module);
   bind_faults(module);
   bind_controllers(module);
-  bind_arms(module);
+  bind_controlled_robots(module);
   bind_envs(module);
   bind_replay(module);
 }

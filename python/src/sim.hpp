@@ -28,7 +28,7 @@ template <class T>
 void bind_scene(nb::module_& module);
 void bind_experiment(nb::module_& module);
 void bind_faults(nb::module_& module);
-void bind_arms(nb::module_& module);
+void bind_controlled_robots(nb::module_& module);
 void bind_envs(nb::module_& module);
 void bind_replay(nb::module_& module);
 

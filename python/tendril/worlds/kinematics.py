@@ -7,6 +7,7 @@
 
 import functools
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -196,8 +197,14 @@ def functions(dtype: type) -> types.SimpleNamespace:
     )  # fmt: skip
 
 
-def chain_of(robot: tendril.ContinuumRobot, dtype: type, device: Any = None) -> Any:
-    """The parameters of a tendril.ContinuumRobot as a `Chain` on `device`."""
+def chain_of(
+    robot: tendril.ContinuumRobot, dtype: type, device: Any = None, fractions: Sequence[float] = (1.0,)
+) -> Any:
+    """The parameters of a tendril.ContinuumRobot as a `Chain` on `device`.
+
+    :param fractions: n of each section's length, for points on the body: for section n i + k `section_pose` has the
+        position of the point k of section i, at the whole section's coordinates, and `section_rates` its translations
+    """
     sections = robot.sections
     for number, section in enumerate(sections, 1):
         if section.rotation != "bending":
@@ -206,8 +213,11 @@ def chain_of(robot: tendril.ContinuumRobot, dtype: type, device: Any = None) -> 
             )
     lengths, weights = [], []
     for section in sections:
-        lengths.append(_normalized(section.length_weights))
-        weights.append(_normalized(section.angle_weights))
+        length, weight = _normalized(section.length_weights), _normalized(section.angle_weights)
+        for fraction in fractions:
+            part = np.clip((fraction - np.cumsum(length) + length) / length, 0.0, 1.0)
+            lengths.append(part * length)
+            weights.append(part * weight)
     middles = [np.cumsum(w) - w / 2 for w in weights]
     sizes = [2 + (section.variable_length > 0) for section in sections]
     reach = sum(section.length + section.variable_length for section in sections)
@@ -219,7 +229,7 @@ def chain_of(robot: tendril.ContinuumRobot, dtype: type, device: Any = None) -> 
     chain.sections = len(sections)
     chain.first_coordinate = array(np.cumsum([0, *sizes]), int)
     chain.first_arc = array(np.cumsum([0, *map(len, lengths)]), int)
-    chain.length = array([section.length for section in sections])
+    chain.length = array(np.repeat([section.length for section in sections], len(fractions)))
     chain.variable_length = array([section.variable_length for section in sections])
     chain.bend_limit = array([section.bend_limit for section in sections])
     chain.restart_bend = array([_invertible_bend(section) for section in sections])

@@ -14,13 +14,15 @@ import warp as wp
 
 import tendril as td
 from tendril import _sim
+from tendril.worlds.follow import Follow
+from tendril.worlds.gait import Gait
 from tendril.worlds.model import batched_fields, differing, refusal
 from tendril.worlds.reach import Reach
 from tendril.worlds.tape import Tape
 
 LARGEST = 1e10  # of a position or velocity of a world that has not diverged
 LARGEST_TABLE = 1 << 30  # numbers of what motions write, over all steps
-CONTROLLERS = {"tendril.reach": Reach}
+CONTROLLERS = {"tendril.reach": Reach, "tendril.follow": Follow, "tendril.snake": Gait}
 _STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
@@ -122,7 +124,7 @@ class Start:
         run = experiment.start(seed, **changes)
         self.model = run.plain_model()
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
-        self.arms, self.drivers = _sim.arms(run.model), run.drivers
+        self.robots, self.drivers = _sim.controlled_robots(run.model), run.drivers
         self._run: td.Run | None = run
         if place is not None:
             self.motion = self._moved(steps, place)
@@ -221,7 +223,7 @@ class Worlds:
                 self._start(starts, place)
                 self.controllers = [
                     CONTROLLERS[tables[0]["controller"]](tables, self.model, count, self.device)
-                    for tables in zip(*(start.arms for start in starts if controllers), strict=True)
+                    for tables in zip(*(start.robots for start in starts if controllers), strict=True)
                 ]
             except RuntimeError as error:
                 if "allocate" not in str(error):

@@ -2,24 +2,25 @@
 
 #include <mujoco/mujoco.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "controllers/interface/settings.hpp"
-#include "plugin/arm_binding.hpp"
+#include "plugin/instance.hpp"
 
 namespace tendril {
 
-/// An arm with its controller, for programs that run the same law elsewhere, such as on a GPU.
-struct ArmTable {
+/// A robot with its controller, for programs that run the same law elsewhere, such as on a GPU.
+struct ControlledRobot {
   std::string prefix;        ///< of the names of its elements
   std::string controller;    ///< such as "tendril.reach"
   Settings::Texts settings;  ///< the defaults included; `robot`: the text of its robot file
-  ArmBinding::Parts parts;
+  std::unique_ptr<const Instance> instance;
 };
 
-/// The arms of the model that a built-in controller drives, in the order of the instances.
+/// The robots of the model that a built-in controller drives, in the order of the instances.
 /// Throws ModelError.
-[[nodiscard]] std::vector<ArmTable> arm_tables(const mjModel* m);
+[[nodiscard]] std::vector<ControlledRobot> controlled_robots(const mjModel* m);
 
 }  // namespace tendril

@@ -1,14 +1,13 @@
-#include "plugin/arm_table.hpp"
+#include "plugin/controlled_robot.hpp"
 
 #include <algorithm>
 
 #include "controllers/controller_kind.hpp"
-#include "plugin/instance.hpp"
 
 namespace tendril {
 
-std::vector<ArmTable> arm_tables(const mjModel* m) {
-  std::vector<ArmTable> arms;
+std::vector<ControlledRobot> controlled_robots(const mjModel* m) {
+  std::vector<ControlledRobot> robots;
   for (int i = 0; i < m->nplugin; ++i) {
     const mjpPlugin* const plugin = mjp_getPluginAtSlot(m->plugin[i]);
     const auto& kinds = built_in_controllers();
@@ -16,12 +15,10 @@ std::vector<ArmTable> arm_tables(const mjModel* m) {
       return plugin != nullptr && one.name == plugin->name;
     });
     if (kind == kinds.end()) continue;
-    const Instance instance(m, i, *kind);
-    if (const auto* arm = dynamic_cast<const ArmBinding*>(&instance.binding()))
-      arms.push_back(
-          {robot_names(m, i).prefix, kind->name, Instance::settings(m, i, *kind), arm->parts()});
+    robots.push_back({robot_names(m, i).prefix, kind->name, Instance::settings(m, i, *kind),
+                      std::make_unique<const Instance>(m, i, *kind)});
   }
-  return arms;
+  return robots;
 }
 
 }  // namespace tendril

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/interface/snake_controller.hpp"
+#include "plugin/joint_binding.hpp"
+#include "plugin/model_scene.hpp"
+
+namespace tendril {
+
+/// A snake, free, fixed or on a carriage.
+class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, SnakeCommand> {
+ public:
+  SnakeBinding(const InstanceContext& context, const SnakeDescription& description,
+               std::unique_ptr<SnakeController> controller, const ModelScene& scene);
+
+  using Description = SnakeDescription;
+  using Interface = SnakeController;
+  [[nodiscard]] static std::unique_ptr<SnakeController> make_controller(
+      const InstanceContext& context, const SnakeDescription& description, SceneQuery& scene);
+  [[nodiscard]] static RobotSizes sizes(const SnakeDescription& snake) { return snake.joints; }
+  [[nodiscard]] static int coordinate_count(const SnakeDescription& snake) { return snake.joints; }
+  [[nodiscard]] static int memory_size(const SnakeDescription& snake,
+                                       const SnakeController& /*controller*/) {
+    return Memory(snake).layout.size();
+  }
+
+  [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
+                             std::span<const double> own) noexcept override;
+  [[nodiscard]] bool command_is_finite() const noexcept override;
+  /// A snake moves its whole body to a place.
+  [[nodiscard]] double length_scale() const noexcept override { return length_; }
+  void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
+  [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
+  void forget_command() noexcept override;
+  void common_values(const ControllerReport& report, double* out) const noexcept override;
+  void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,
+            mjvScene* scene) const override;
+  void copy_scratch(const RobotBinding& source) noexcept override;
+
+  /// The snake as bound to the model.
+  struct Parts {
+    int base_body, tail_site, tip_site, target_mocap;  ///< the last -1: no target
+    double joint_limit;                                ///< [rad]
+    std::span<const BoundJoint> joints;  ///< from the tail on, then the carriage's slide
+    std::span<const int> actuators;      ///< one for each joint
+  };
+  [[nodiscard]] Parts parts() const noexcept {
+    return {base_body_, tail_site_, tip_site_, target_mocap_, joint_limit_, joints_, actuators_};
+  }
+
+  /// Its memory: the joints' torques in the last step.
+  struct Memory {
+    MemoryLayout layout;
+    MatrixSlot<Eigen::VectorXd> torque;
+    explicit Memory(const SnakeDescription& description)
+        : torque(layout.vector(description.joints)) {}
+  };
+
+ private:
+  int base_body_, tail_site_, tip_site_, target_mocap_;
+  double joint_limit_, length_;
+  double base_links_;  // in joints: what link 0 counts for in means over the links
+  bool has_carriage_;
+  Eigen::Vector3d gravity_;
+  std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
+  Memory memory_;
+
+  // Scratch of the last step.
+  std::vector<JointState> states_;
+  double joint_margin_ = 0.0;
+};
+
+}  // namespace tendril

@@ -1,0 +1,172 @@
+// What the controllers of a model's robots work with, for tendril.worlds.
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "controllers/arm/follow_controller.hpp"
+#include "controllers/snake/gait_controller.hpp"
+#include "plugin/arm_binding.hpp"
+#include "plugin/controlled_robot.hpp"
+#include "plugin/snake_binding.hpp"
+#include "python/src/arrays.hpp"
+#include "python/src/sim.hpp"
+#include "simulation/engine/engine_log.hpp"
+
+namespace tendril::python {
+namespace {
+
+nb::dict servo_dict(const Servo& servo, int actuator) {
+  nb::dict out;
+  out["actuator"] = actuator;
+  out["gain"] = servo.gain;
+  out["stiffness"] = servo.stiffness;
+  out["damping"] = servo.damping;
+  out["lag"] = servo.lag();
+  out["offset"] = servo.offset;
+  out["min_force"] = servo.min_force;
+  out["max_force"] = servo.max_force;
+  out["works"] = servo.works();
+  return out;
+}
+
+void add_arm(nb::dict& out, const ArmBinding::Parts& arm) {
+  const ArmMechanics& mechanics = arm.mechanics;
+  out["base_body"] = arm.base_body;
+  out["tip_site"] = arm.tip_site;
+  out["target_mocap"] = arm.target_mocap;
+  out["fundamental_mode_damping"] = arm.fundamental_mode_damping;
+  const Eigen::Vector3d& g = mechanics.options().gravity;
+  out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());
+  out["velocity_feed_forward"] = mechanics.options().velocity_feed_forward;
+  const auto coordinates_have = [&](bool ArmCoordinate::*what) {
+    return std::ranges::any_of(mechanics.coordinates(), what);
+  };
+  nb::list parts;  // that only some arms have
+  const auto add = [&](bool has, const char* what) {
+    if (has) parts.append(what);
+  };
+  add(!mechanics.tendon_drive().tendons().empty(), "tendons");
+  add(!mechanics.turns().empty(), "sections that turn");
+  add(mechanics.options().guide_length > 0.0, "a guide");
+  add(mechanics.has_twist(), "twist");
+  add(mechanics.has_spin(), "a spin of the base");
+  add(coordinates_have(&ArmCoordinate::is_motor), "motors");
+  add(coordinates_have(&ArmCoordinate::is_passive), "passive sections");
+  nb::list servos;
+  for (std::size_t i = 0; i < mechanics.servos().size(); ++i)
+    servos.append(servo_dict(mechanics.servos()[i], arm.actuators[i]));
+  nb::list coordinates;
+  std::size_t next = 0;
+  for (const ArmCoordinate& coordinate : mechanics.coordinates()) {
+    nb::list joints;
+    for (const ArmJoint& joint : coordinate.joints) {
+      const JointAddress& at = arm.joints[next++];
+      joints.append(nb::make_tuple(at.joint, joint.fraction, joint.mass, joint.servo));
+    }
+    nb::dict row;
+    row["joints"] = joints;
+    row["sign"] = coordinate.sign;
+    row["offset"] = coordinate.offset;
+    row["servo"] = coordinate.servo;
+    row["is_slide"] = coordinate.is_slide;
+    row["stiffness"] = ArmMechanics::series_stiffness(coordinate);
+    coordinates.append(row);
+  }
+  if (mechanics.has_feed()) {
+    nb::dict feed;
+    feed["joint"] = arm.feed.joint;
+    feed["servo"] = mechanics.feed().servo;
+    feed["mass"] = mechanics.feed().mass;
+    out["feed"] = feed;
+  }
+  out["servos"] = servos;
+  out["coordinates"] = coordinates;
+  out["parts"] = parts;
+}
+
+void add_snake(nb::dict& out, const SnakeBinding::Parts& snake) {
+  out["base_body"] = snake.base_body;
+  out["tail_site"] = snake.tail_site;
+  out["tip_site"] = snake.tip_site;
+  out["target_mocap"] = snake.target_mocap;
+  out["joint_limit"] = snake.joint_limit;
+  nb::list joints;
+  for (std::size_t i = 0; i < snake.joints.size(); ++i)
+    joints.append(nb::make_tuple(snake.joints[i].joint, snake.actuators[i]));
+  out["joints"] = joints;
+}
+
+/// The gaits of a schedule, one after the other.
+nb::list stage_list(const GaitController& controller) {
+  nb::list stages;
+  for (const GaitController::Stage& stage : controller.stages()) {
+    const Gait& gait = stage.gait;
+    nb::dict row;
+    row["time"] = stage.time;
+    row["kind"] = to_string(gait.kind);
+    row["yaw_amplitude"] = gait.yaw_amplitude;
+    row["pitch_amplitude"] = gait.pitch_amplitude;
+    row["yaw_lead"] = gait.yaw_lead;
+    row["pitch_lead"] = gait.pitch_lead;
+    row["lag"] = gait.lag;
+    row["frequency"] = gait.frequency;
+    row["growth"] = gait.growth;
+    stages.append(row);
+  }
+  return stages;
+}
+
+/// Points of a path at equal distances.
+nb::object path_points(const FollowController& controller) {
+  constexpr double kSpacing = 2.5e-4;  // [m]: of a bend with 50 mm radius an arc of 0.16 um height
+  const double length = controller.given_length();
+  std::vector<Eigen::Vector3d> points(static_cast<std::size_t>(std::ceil(length / kSpacing)) + 1);
+  static_cast<void>(controller.path({}, points));
+  Output out({points.size()}, {3});
+  std::copy_n(points.front().data(), 3 * points.size(), out.data());
+  return out.take();
+}
+
+nb::dict robot_dict(const ControlledRobot& robot) {
+  nb::dict settings, out;
+  for (const auto& [name, text] : robot.settings) settings[name.c_str()] = text;
+  out["prefix"] = robot.prefix;
+  out["controller"] = robot.controller;
+  out["settings"] = settings;
+  const RobotBinding& binding = robot.instance->binding();
+  if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) add_arm(out, arm->parts());
+  if (const auto* snake = dynamic_cast<const SnakeBinding*>(&binding))
+    add_snake(out, snake->parts());
+  if (const auto* gait = dynamic_cast<const GaitController*>(&binding.controller()))
+    out["stages"] = stage_list(*gait);
+  const auto* follow = dynamic_cast<const FollowController*>(&binding.controller());
+  if (follow != nullptr && follow->given_length() > 0.0) {
+    out["path"] = path_points(*follow);
+    out["path_length"] = follow->given_length();
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_controlled_robots(nb::module_& module) {
+  module.def(
+      "controlled_robots",
+      [](nb::handle model) {
+        const simulation::EngineLog log;
+        nb::list robots;
+        const auto& m = native<const mjModel>(model);
+        for (const ControlledRobot& robot : controlled_robots(&m)) robots.append(robot_dict(robot));
+        return robots;
+      },
+      nb::arg("model"),
+      nb::sig("def controlled_robots(model: object) -> list[dict[str, typing.Any]]"),
+      "The robots that a controller of this library drives: joints, servos, settings and tables.");
+}
+
+}  // namespace tendril::python

@@ -1,0 +1,546 @@
+"""`tendril.follow` of a given path, one thread for each world: the steps of controllers/arm/follow_controller.cpp.
+
+The path comes as points from the C++ controller. Source: docs/theory/control.md, "Fitting an arm to a path" and "Tip
+integral".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+import tendril as td
+from tendril.worlds.arm import Arm, BoundArm, Step, functions, integrate, mat33, number, numbers, rows, tables, vec3
+from tendril.worlds.kinematics import chain_of
+from tendril.worlds.tables import Table, require
+
+# The numbers of the C++ code.
+MAX_SETTLING_TIME, SETTLED_TIME = number(5.0), number(0.25)  # s
+NEAR_FRACTION, STILL_FRACTION = number(0.5), number(0.25)  # of the tip error at which the feed stops
+SLOW_DOWNS = 4
+DEFLECTION_DAMPING = number(0.003)  # m
+MAX_BEND = number(0.3)  # rad, of a section's compensation
+FIRST_FIT, FIT = wp.constant(30), wp.constant(2)  # steps of ShapeFit
+FIT_DAMPING, TIP_WEIGHT = number(1e-6), number(4.0)
+MIN_WEIGHT, SMALL_DEVIATION = number(0.01), number(1e-5)  # of the fit of the body; m
+PASSES, LIMIT_TOLERANCE = 3, number(1e-9)  # of a step of the fit; rad
+QUARTERS, QUARTER = wp.constant(4), number(0.25)
+ZERO, HALF, ONE, TWO = (number(x) for x in (0.0, 0.5, 1.0, 2.0))
+WORKING, FINISHED, NOT_REACHED, JAMMED = (
+    wp.constant(int(status))
+    for status in (
+        td.ControllerStatus.WORKING,
+        td.ControllerStatus.FINISHED,
+        td.ControllerStatus.NOT_REACHED,
+        td.ControllerStatus.JAMMED,
+    )
+)
+_ALLOWED = {"poses": ("",), "jam_retries": ("0",)}
+
+
+@wp.struct
+class _Settings:
+    """Of one world."""
+
+    speed: number  # m/s
+    acceleration: number
+    start_delay: number  # s
+    jam_tip_error: number  # m
+    jam_feed_force: number  # N
+    jam_time: number  # s
+    follows_body: bool  # fit = "body"
+    spacing: number  # of the path's points, m
+    limit: number  # of the advance, m
+
+
+@wp.struct
+class _Path:
+    """The path in the base frame; of settings and of points one row for each world, or one for all."""
+
+    settings: wp.array(dtype=_Settings)
+    points: wp.array2d(dtype=vec3)
+    length: number  # of the arm, m
+    chain: functions.Chain
+    quarters: functions.Chain  # points on the body: `chain_of`
+
+
+@wp.struct
+class _State:
+    """The controller's memory in one world, but for its arrays."""
+
+    started: bool
+    feeding: bool
+    jammed: bool
+    time: number
+    advanced: number  # m
+    speed: number  # m/s
+    settled_time: number
+    blocked_time: number
+    still_tip: vec3  # since it has been still
+    feed_setpoint: number
+
+
+@wp.struct
+class _Memory:
+    """The controller's memory, a row for each world; what it reports; and scratch."""
+
+    state: wp.array(dtype=_State)
+    q: rows  # commanded without corrections
+    correction: rows  # of the integral
+    tip_error: numbers
+    progress: numbers
+    status: wp.array(dtype=int)
+    candidate: rows
+    measured: rows
+    rotations: wp.array2d(dtype=mat33)
+    ends: wp.array2d(dtype=vec3)
+    columns: wp.array2d(dtype=vec3)  # of a point's Jacobian
+    normal: tables  # equations of all bends
+    gradient: rows
+    factor: tables
+    bends: rows  # their solution
+
+
+@wp.func
+def _settings_in(path: _Path, world: int):
+    return path.settings[world % path.settings.shape[0]]
+
+
+@wp.func
+def _curve(path: _Path, world: int, s: number):
+    """Point of the path at an arc length."""
+    row = world % path.points.shape[0]
+    x = s / _settings_in(path, world).spacing
+    i = wp.clamp(int(x), 0, path.points.shape[1] - 2)
+    p = path.points[row, i]
+    return p + (x - number(i)) * (path.points[row, i + 1] - p)
+
+
+@wp.func
+def _reference(path: _Path, world: int, q: numbers, advance: number, memory: _Memory):
+    """Where the tip of a commanded shape should be."""
+    settings = _settings_in(path, world)
+    if not settings.follows_body or advance >= settings.limit:
+        return _curve(path, world, advance + path.length)
+    functions.end_frames(path.chain, q, advance, ZERO, memory.rotations[world], memory.ends[world])
+    return memory.ends[world, path.chain.sections]
+
+
+@wp.func
+def _settle(world: int, settings: _Settings, tip: vec3, deviation: number, h: number, memory: _Memory):
+    """Whether the arm has settled once after the start delay, and is fed."""
+    state = memory.state[world]
+    waited = state.time >= settings.start_delay + MAX_SETTLING_TIME
+    near = deviation <= wp.where(waited, ONE, NEAR_FRACTION) * settings.jam_tip_error
+    still = state.started and wp.length(tip - state.still_tip) <= STILL_FRACTION * settings.jam_tip_error
+    if not still:
+        memory.state[world].still_tip = tip
+    settled_time = number(0.0)
+    if near and (still or waited or not state.started):
+        settled_time = state.settled_time + h
+    memory.state[world].settled_time = wp.min(settled_time, TWO * SETTLED_TIME)
+    settled = settled_time >= wp.min(SETTLED_TIME, state.time)
+    memory.state[world].feeding = state.feeding or (state.time >= settings.start_delay and settled)
+
+
+@wp.func
+def _is_jam(world: int, settings: _Settings, deviation: number, feed_force: number, h: number, memory: _Memory):
+    """Whether a jam begins: JamDetector::step. A jam lasts."""
+    state = memory.state[world]
+    watched = state.feeding or state.time >= settings.start_delay + MAX_SETTLING_TIME
+    blocked = deviation > settings.jam_tip_error or wp.abs(feed_force) >= settings.jam_feed_force
+    blocked_time = number(0.0)
+    if watched and blocked:
+        blocked_time = state.blocked_time + h
+    memory.state[world].blocked_time = blocked_time
+    if state.jammed or blocked_time <= settings.jam_time:
+        return False
+    memory.state[world].jammed = True
+    return True
+
+
+@wp.func
+def _largest_change(chain: functions.Chain, a: numbers, b: numbers):
+    largest = number(0.0)
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i]
+        u, v = a[k] - b[k], a[k + 1] - b[k + 1]
+        largest = wp.max(largest, wp.sqrt(u * u + v * v))
+    return largest
+
+
+@wp.func
+def _solve(A: rows, y: numbers):
+    """y = A^-1 y of a positive definite A, which is overwritten: Cholesky."""
+    n = y.shape[0]
+    for r in range(n):
+        for c in range(r + 1):
+            value = A[r, c]
+            for j in range(c):
+                value -= A[r, j] * A[c, j]
+            if r == c:
+                A[r, r] = wp.sqrt(value)
+            else:
+                A[r, c] = value / A[c, c]
+        value = y[r]
+        for j in range(r):
+            value -= A[r, j] * y[j]
+        y[r] = value / A[r, r]
+    for back in range(n):
+        r = n - 1 - back
+        value = y[r]
+        for j in range(r + 1, n):
+            value -= A[j, r] * y[j]
+        y[r] = value / A[r, r]
+
+
+@wp.func
+def _begin_equations(chain: functions.Chain, world: int, memory: _Memory):
+    for r in range(2 * chain.sections):
+        memory.gradient[world, r] = ZERO
+        for c in range(2 * chain.sections):
+            memory.normal[world, r, c] = ZERO
+
+
+@wp.func
+def _body_point(path: _Path, world: int, i: int, quarter: int, q: numbers, memory: _Memory):
+    """Point of section i, of the pose whose frames are in the memory."""
+    rotation, p = functions.section_pose(
+        path.quarters, QUARTERS * i + quarter - 1, functions.coordinates(path.chain, q, i)
+    )
+    return memory.ends[world, i] + memory.rotations[world, i] * p
+
+
+@wp.func
+def _add_equations(
+    path: _Path, world: int, i: int, quarter: int, q: numbers, p: vec3, error: vec3, weight: number, memory: _Memory
+):
+    """Adds weight |error - J dq|^2 of a point of section i to the normal equations of all bends."""
+    chain, base = path.chain, memory.rotations[world, i]
+    own = functions.coordinates(chain, q, i)
+    w_u, w_v, p_u, p_v, p_s = functions.section_rates(path.quarters, QUARTERS * i + quarter - 1, own)
+    memory.columns[world, 2 * i] = base * p_u
+    memory.columns[world, 2 * i + 1] = base * p_v
+    for m in range(i):
+        w_u, w_v, p_u, p_v, p_s = functions.section_rates(chain, m, functions.coordinates(chain, q, m))
+        before, arm = memory.rotations[world, m], p - memory.ends[world, m + 1]
+        memory.columns[world, 2 * m] = before * p_u + wp.cross(before * w_u, arm)
+        memory.columns[world, 2 * m + 1] = before * p_v + wp.cross(before * w_v, arm)
+    for r in range(2 * i + 2):
+        J = weight * memory.columns[world, r]
+        memory.gradient[world, r] = memory.gradient[world, r] + wp.dot(J, error)
+        for c in range(2 * i + 2):
+            memory.normal[world, r, c] = memory.normal[world, r, c] + wp.dot(J, memory.columns[world, c])
+
+
+@wp.func
+def _solve_equations(chain: functions.Chain, world: int, memory: _Memory):
+    """Writes the bends that solve the normal equations."""
+    for r in range(2 * chain.sections):
+        memory.bends[world, r] = memory.gradient[world, r]
+        for c in range(r + 1):
+            memory.factor[world, r, c] = memory.normal[world, r, c]
+    _solve(memory.factor[world], memory.bends[world])
+
+
+@wp.func
+def _fix(chain: functions.Chain, world: int, section: int, bend: vec3, memory: _Memory):
+    """Makes the update of a section a constant of the normal equations: ShapeFit::fix."""
+    for k in range(2):
+        column = 2 * section + k
+        for r in range(2 * chain.sections):
+            memory.gradient[world, r] = memory.gradient[world, r] - memory.normal[world, r, column] * bend[k]
+        for r in range(2 * chain.sections):
+            memory.normal[world, r, column] = ZERO
+            memory.normal[world, column, r] = ZERO
+        memory.normal[world, column, column] = ONE
+        memory.gradient[world, column] = bend[k]
+
+
+@wp.func
+def _step_within_limits(chain: functions.Chain, world: int, q: numbers, memory: _Memory):
+    """ShapeFit::solve_within_limits."""
+    within = wp.bool(False)
+    for _attempt in range(PASSES):
+        if not within:
+            _solve_equations(chain, world, memory)
+            within = wp.bool(True)
+            for i in range(chain.sections):
+                own = functions.coordinates(chain, q, i)
+                limit = functions.bend_limit(chain, i, own[2])
+                bend = vec3(own[0], own[1], ZERO)
+                after = bend + vec3(memory.bends[world, 2 * i], memory.bends[world, 2 * i + 1], ZERO)
+                if wp.length(after) > limit + LIMIT_TOLERANCE:
+                    within = wp.bool(False)
+                    _fix(chain, world, i, after * (limit / wp.length(after)) - bend, memory)
+    for i in range(chain.sections):
+        change = vec3(memory.bends[world, 2 * i], memory.bends[world, 2 * i + 1], ZERO)
+        own = functions.coordinates(chain, q, i) + change
+        functions.set_coordinates(chain, q, i, functions.clamped(chain, i, own))
+
+
+@wp.func
+def _weight(follows_body: bool, is_tip: bool, deviation: number, largest: number):
+    """ShapeFit::point_weight."""
+    if not follows_body:
+        return wp.where(is_tip, TIP_WEIGHT, ONE)
+    if largest < SMALL_DEVIATION:
+        return ONE
+    ratio = deviation / largest
+    return wp.min(ONE, ratio * ratio) + MIN_WEIGHT
+
+
+@wp.func
+def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: _Memory):
+    """Improves the bends of q, for which the body lies on the path: ShapeFit::fit.
+
+    With fit = "body" the first pass only finds the largest deviation.
+    """
+    chain = path.chain
+    follows_body = _settings_in(path, world).follows_body
+    stride = wp.where(follows_body, 1, 2)
+    largest = number(0.0)
+    for k in range(steps + 1):
+        if k > 0 or follows_body:
+            functions.end_frames(chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
+            _begin_equations(chain, world, memory)
+            s = feed + ZERO
+            farthest = number(0.0)
+            for i in range(chain.sections):
+                for quarter in range(stride, QUARTERS + 1, stride):
+                    p = _body_point(path, world, i, quarter, q, memory)
+                    error = _curve(path, world, s + chain.length[i] * number(quarter) * QUARTER) - p
+                    is_tip = i == chain.sections - 1 and quarter == QUARTERS
+                    weight = _weight(follows_body, is_tip, wp.length(error), largest)
+                    farthest = wp.max(farthest, wp.length(error))
+                    if k > 0:
+                        _add_equations(path, world, i, quarter, q, p, error, weight, memory)
+                s += chain.length[i]
+            largest = farthest
+            if k > 0:
+                for r in range(2 * chain.sections):
+                    memory.normal[world, r, r] = memory.normal[world, r, r] + FIT_DAMPING
+                    if follows_body:
+                        memory.gradient[world, r] = memory.gradient[world, r] / number(3.0)
+                _step_within_limits(chain, world, q, memory)
+
+
+@wp.func
+def _feed(path: _Path, world: int, rate_limit: number, h: number, memory: _Memory):
+    """One step of advance, slowed down until every section keeps its rate limit: FeedDrive::step."""
+    state = memory.state[world]
+    settings = _settings_in(path, world)
+    remaining = settings.limit - state.advanced
+    speed = wp.min(settings.speed, wp.max(state.speed, ZERO) + settings.acceleration * h)
+    speed = wp.min(speed, wp.min(wp.sqrt(TWO * settings.acceleration * remaining), remaining / h))
+    ratio = number(0.0)
+    for attempt in range(SLOW_DOWNS):
+        if attempt == 0 or ratio > ONE:
+            if attempt > 0:
+                speed *= number(0.9) / ratio
+            for k in range(memory.q.shape[1]):
+                memory.candidate[world, k] = memory.q[world, k]
+            _fit(path, world, state.advanced + speed * h, FIT, memory.candidate[world], memory)
+            ratio = _largest_change(path.chain, memory.candidate[world], memory.q[world]) / (rate_limit * h)
+    if ratio > ONE:
+        speed /= ratio
+        for k in range(memory.q.shape[1]):
+            q = memory.q[world, k]
+            memory.candidate[world, k] = q + (memory.candidate[world, k] - q) / ratio
+    memory.state[world].advanced = state.advanced + speed * h
+    memory.state[world].speed = speed
+
+
+@wp.func
+def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
+    """The uneven deflection of the whole body: BodyDeflection::compensate."""
+    chain = path.chain
+    largest = number(0.0)
+    for k in range(arm.coordinates):
+        memory.measured[world, k] = arm.sign[k] * step.sum[world, k] + arm.offset[k]
+        largest = wp.max(largest, wp.length(step.uneven[world, k]))
+    if largest == ZERO:
+        return
+    _begin_equations(chain, world, memory)
+    functions.end_frames(
+        chain, memory.measured[world], step.feed[world], ZERO, memory.rotations[world], memory.ends[world]
+    )
+    before = vec3()  # deflection at the section's start
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i]
+        own = step.uneven[world, k] + step.uneven[world, k + 1]
+        for half in range(1, 3):
+            p = _body_point(path, world, i, 2 * half, memory.measured[world], memory)
+            d = before + wp.where(half == 1, HALF, ONE) * own
+            _add_equations(path, world, i, 2 * half, memory.measured[world], p, -d, ONE, memory)
+        before += own
+    for r in range(2 * chain.sections):
+        memory.normal[world, r, r] = memory.normal[world, r, r] + DEFLECTION_DAMPING * DEFLECTION_DAMPING
+    _solve_equations(chain, world, memory)
+    largest = number(0.0)
+    for r in range(2 * chain.sections):
+        largest = wp.max(largest, wp.abs(memory.bends[world, r]))
+    scale = MAX_BEND / wp.max(largest, MAX_BEND)
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i]
+        for r in range(2):
+            step.command[world, k + r] = step.command[world, k + r] + scale * memory.bends[world, 2 * i + r]
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _command(arm: Arm, path: _Path, step: Step, memory: _Memory):
+    world = wp.tid()
+    b = world % arm.rows
+    n, h, s = arm.coordinates, arm.timestep, arm.feed_servo
+    settings = _settings_in(path, world)
+    tip = step.tip[world]
+    if not memory.state[world].started:
+        _fit(path, world, ZERO, FIRST_FIT, memory.q[world], memory)
+
+    # 1. The start, and jams.
+    deviation = wp.length(tip - _reference(path, world, memory.q[world], memory.state[world].advanced, memory))
+    _settle(world, settings, tip, deviation, h, memory)
+    memory.state[world].started = True
+    passive = -arm.servo_stiffness[b, s] * step.feed[world] - arm.damping[b, s] * step.feed_speed[world]
+    force = arm.gain[b, s] * memory.state[world].feed_setpoint + passive + arm.servo_offset[b, s]
+    force = wp.clamp(force, arm.min_force[b, s], arm.max_force[b, s])
+    if _is_jam(world, settings, deviation, force, h, memory):
+        # The commanded advance returns to the measured one, so that no servo force is stored.
+        memory.state[world].advanced = wp.clamp(step.feed[world], ZERO, memory.state[world].advanced)
+
+    # 2. The advance.
+    before = memory.state[world].advanced
+    for k in range(n):
+        memory.candidate[world, k] = memory.q[world, k]
+    if memory.state[world].feeding and not memory.state[world].jammed and before < settings.limit:
+        _feed(path, world, arm.settings[b].rate_limit, h, memory)
+    else:
+        memory.state[world].speed = ZERO
+    advance = memory.state[world].advanced
+    for k in range(n):
+        step.q_rate[world, k] = (memory.candidate[world, k] - memory.q[world, k]) / h
+        memory.q[world, k] = memory.candidate[world, k]
+    step.feed_command[world] = advance
+    step.feed_rate[world] = (advance - before) / h
+    rate = arm.settings[b].feed_forward * step.feed_rate[world]
+    setpoint = advance + arm.lag[b, s] * rate - step.feed_load[world] / arm.gain[b, s]
+    memory.state[world].feed_setpoint = setpoint
+
+    # 3. The corrections.
+    if not memory.state[world].jammed:
+        off = _reference(path, world, memory.q[world], advance, memory) - tip
+        integrate(arm, world, off, vec3(), 3, memory.correction, step)
+    for k in range(n):
+        step.command[world, k] = memory.q[world, k] + memory.correction[world, k]
+    if arm.settings[b].compensates_deflection:
+        _compensate(arm, path, world, step, memory)
+
+    memory.tip_error[world] = wp.length(_curve(path, world, advance + path.length) - tip)
+    memory.progress[world] = advance / settings.limit
+    on_path = memory.tip_error[world] <= settings.jam_tip_error
+    at_end = wp.where(on_path, FINISHED, NOT_REACHED)
+    status = wp.where(advance >= settings.limit, at_end, WORKING)
+    memory.status[world] = wp.where(memory.state[world].jammed, JAMMED, status)
+    memory.state[world].time = memory.state[world].time + h
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _forget(chosen: wp.array(dtype=bool), memory: _Memory):
+    world = wp.tid()
+    if not chosen[world]:
+        return
+    memory.state[world] = _State()
+    for k in range(memory.correction.shape[1]):
+        memory.q[world, k] = ZERO
+        memory.correction[world, k] = ZERO
+
+
+class Follow:
+    """The controller of one arm in all worlds; `before_actuation` is called between the halves of a step."""
+
+    def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
+        """
+        :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
+        :raises ModelError: what this controller does not do on a device
+        """
+        self._bound = bound = BoundArm(tables, model, count, device)
+        for table in tables:
+            require(table, _ALLOWED)
+        if "path" not in tables[0] or any(section.variable_length > 0 for section in bound.robot.sections):
+            raise td.ModelError(
+                f"{bound.name}: has a trail of its target, or sections of variable length: must have a path of "
+                "waypoints, arcs or a centerline, and a feed, in worlds"
+            )
+        n, sections = bound.arm.coordinates, len(bound.robot.sections)
+        path = _Path()
+        path.settings = wp.array(
+            [_settings_of(one, _length(bound.robot)) for one in tables], dtype=_Settings, device=device
+        )
+        path.points = bound.numbers(_stacked([one["path"] for one in tables]), vec3)
+        path.length = _length(bound.robot)
+        path.chain = chain_of(bound.robot, wp.float64, device)
+        path.quarters = chain_of(bound.robot, wp.float64, device, (0.25, 0.5, 0.75, 1.0))
+        self._path = path
+        memory = _Memory()
+        memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
+        memory.tip_error, memory.progress = bound.zeros(), bound.zeros()
+        for key in ("q", "correction", "candidate", "measured"):
+            setattr(memory, key, bound.zeros(n))
+        memory.rotations, memory.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
+        memory.columns = bound.zeros(2 * sections, kind=vec3)
+        memory.normal, memory.factor = (bound.zeros(2 * sections, 2 * sections) for _ in range(2))
+        memory.gradient, memory.bends = bound.zeros(2 * sections), bound.zeros(2 * sections)
+        self._memory = memory
+
+    @property
+    def tip_error(self) -> Any:
+        """Distance of each world's tip from its point of the path in the last step, (count,), m."""
+        return self._memory.tip_error
+
+    @property
+    def progress(self) -> Any:
+        """Of each world's advance, (count,), 0 to 1."""
+        return self._memory.progress
+
+    @property
+    def status(self) -> Any:
+        """Of each world, (count,): tendril.ControllerStatus."""
+        return self._memory.status
+
+    def reset(self, chosen: Any) -> None:
+        """Empties the memory of the chosen worlds, (count,) of bool."""
+        self._bound.launch(_forget, [chosen, self._memory])
+
+    def before_actuation(self, model: Any, data: Any) -> None:
+        """Reads the positions of this step, and writes `ctrl`."""
+        bound = self._bound
+        bound.measure(model, data)
+        bound.launch(_command, [bound.arm, self._path, bound.step, self._memory])
+        bound.write_setpoints(data)
+
+
+def _length(robot: td.ContinuumRobot) -> float:
+    return float(sum(section.length for section in robot.sections))
+
+
+def _settings_of(table: Table, length: float) -> Any:
+    texts, settings = table["settings"], _Settings()
+    for key in ("speed", "acceleration", "start_delay", "jam_tip_error", "jam_time"):
+        setattr(settings, key, float(texts[key]))
+    feed_servo = table["servos"][table["feed"]["servo"]]
+    settings.jam_feed_force = float(texts.get("jam_feed_force") or 0.98 * feed_servo["max_force"])
+    settings.follows_body = texts["fit"] == "body"
+    settings.spacing = table["path_length"] / (len(table["path"]) - 1)
+    settings.limit = table["path_length"] - length
+    return settings
+
+
+def _stacked(paths: Sequence[Any]) -> Any:
+    """The points of all worlds, the shorter paths continued by their last one; one row where all are the same."""
+    if all(np.array_equal(one, paths[0]) for one in paths):
+        paths = paths[:1]
+    longest = max(len(one) for one in paths)
+    return np.stack([np.pad(one, ((0, longest - len(one)), (0, 0)), mode="edge") for one in paths])

@@ -1,0 +1,576 @@
+"""Gaits of `tendril.snake` as kernels, one thread for each world: the steps of controllers/snake/gait_controller.cpp.
+
+In float64, whatever the engine's numbers are. Source: docs/theory/snakes.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+import warp as wp
+
+import tendril as td
+from tendril.worlds.tables import Table, require, require_same, robot_name
+
+_number, _vec2, _vec3 = wp.float64, wp.vec2d, wp.vec3d
+PI, TURN = _number(math.pi), _number(2.0 * math.pi)
+FULL_TURN_ERROR, SIDE_CHANGE_ERROR = _number(math.radians(45.0)), _number(math.radians(100.0))
+SIDE_CHANGE_PAUSE, SIDE_FADE_TIME = _number(2.0), _number(0.5)  # s
+TURN_RATE, FREQUENCY_RATE = _number(4.0), _number(4.0)  # 1/s
+TURN_TWIST = _number(1.5)
+YAW_OFFSET_GAIN, MAX_YAW_OFFSET = _number(0.42), _number(0.35)  # rad/rad, rad
+SLOW_DISTANCE, MIN_FACTOR = _number(0.35), _number(0.4)  # m
+SETTLE_TIME = _number(1.0)  # s
+WRAPPED_FRACTION, WRAP_PITCH = _number(0.7), _number(0.5)
+SLOW_HEIGHT, MIN_CLIMB_FACTOR = _number(0.03), _number(0.25)  # m
+FRONT_LENGTH = _number(0.6)  # of the body
+SPEED_PERIODS, MIN_SPEED_FACTOR = _number(2.0), _number(0.05)
+ZERO, HALF, ONE, TWO = (_number(x) for x in (0.0, 0.5, 1.0, 2.0))
+BINS = 40  # of a period
+WORKING, FINISHED, INVALID_TARGET, NO_PROGRESS = (
+    wp.constant(int(status))
+    for status in (
+        td.ControllerStatus.WORKING,
+        td.ControllerStatus.FINISHED,
+        td.ControllerStatus.INVALID_TARGET,
+        td.ControllerStatus.NO_PROGRESS,
+    )
+)
+_KINDS = ("sidewinding", "vertical_wave", "serpenoid", "anguilliform", "rolling", "helix")
+SIDEWINDING, LAST_YAWING = wp.constant(0), wp.constant(3)  # vertical_wave to anguilliform turn by a yaw offset
+_WRAPS = ("no", "left", "right")
+NO_WRAP, RIGHT = wp.constant(0), wp.constant(2)
+CLOSING, ROLLING, HOLDING, RELEASING = (wp.constant(i) for i in range(4))
+
+_ALLOWED = {  # settings that not every value of is known here
+    "mode": ("gait",),
+    "ground_path": ("",),
+    "avoidance": ("false",),
+    "measurement_faults": ("",),
+}
+
+
+@wp.struct
+class _Stage:
+    """A gait of the schedule."""
+
+    time: _number  # begins, s
+    kind: int
+    yaw_amplitude: _number
+    pitch_amplitude: _number
+    yaw_lead: _number
+    pitch_lead: _number
+    lag: _number
+    frequency: _number
+    growth: _number
+
+
+@wp.struct
+class _Settings:
+    """Of one world."""
+
+    fade_time: _number
+    ramp_time: _number
+    steering: _number
+    speed: _number
+    goal_tolerance: _number
+    hold_time: _number
+    release_time: _number  # 0: it holds
+    joint_limit: _number
+    wrap: int
+
+
+@wp.struct
+class _Snake:
+    """A snake as bound to the model; of `settings`, `stages`, `goals` and `heights` there is one row for each world,
+    or one for all."""
+
+    base_body: int
+    tail_site: int
+    tip_site: int
+    target_mocap: int  # -1: no target
+    joint: wp.array(dtype=int)
+    control: wp.array(dtype=int)  # of each joint, in ctrl
+    timestep: _number
+    settings: wp.array(dtype=_Settings)
+    stages: wp.array2d(dtype=_Stage)
+    goals: wp.array2d(dtype=_vec2)
+    heights: wp.array2d(dtype=_number)
+
+
+@wp.struct
+class _State:
+    """The controller's memory in one world, but for its arrays."""
+
+    started: bool
+    time: _number
+    phase: _number
+    factor: _number
+    from_stage: int
+    to_stage: int
+    fade_start: _number
+    side: _number
+    side_target: _number
+    side_time: _number
+    turn: _number
+    goal: int
+    climbing: int
+    height: int
+    stage_time: _number
+    held: _number
+    speed_factor: _number
+    start_center: _vec3
+    bin: int
+    heading: _number
+    mean_speed: _number
+
+
+@wp.struct
+class _Memory:
+    """The controller's memory, a row for each world; and what it reports."""
+
+    state: wp.array(dtype=_State)
+    start_angles: wp.array2d(dtype=_number)
+    segment: wp.array(dtype=_vec2)
+    bin_time: wp.array2d(dtype=_number)
+    bin_center: wp.array2d(dtype=_vec3)
+    bin_heading: wp.array2d(dtype=_vec2)
+    status: wp.array(dtype=int)
+    progress: wp.array(dtype=_number)
+    goals: wp.array(dtype=int)
+
+
+@wp.func
+def _wide(v: wp.vec3):
+    return _vec3(_number(v[0]), _number(v[1]), _number(v[2]))
+
+
+@wp.func
+def _towards(value: _number, goal: _number, step: _number):
+    return value + wp.clamp(goal - value, -step, step)
+
+
+@wp.func
+def _smooth(at: _number):
+    x = wp.clamp(at, ZERO, ONE)
+    return x * x * x * (_number(10.0) - x * (_number(15.0) - _number(6.0) * x))
+
+
+@wp.func
+def _remainder(angle: _number):
+    return angle - TURN * wp.rint(angle / TURN)
+
+
+@wp.func
+def _row(rows: int, world: int):
+    return world % rows
+
+
+@wp.func
+def _gait(snake: _Snake, world: int, stage: int):
+    return snake.stages[_row(snake.stages.shape[0], world), stage]
+
+
+@wp.func
+def _angle(gait: _Stage, j: int, joints: int, phase: _number, yaw_offset: _number, side: _number, twist: _number):
+    """Of joint j = 1..n: gait_angles."""
+    x, n = _number(j), _number(joints)
+    wave = phase - gait.lag * x
+    if j % 2 == 1:
+        here = _number(1.0)
+        if gait.growth != ZERO:
+            here = ONE - gait.growth * (x - ONE) / (n - ONE)
+        return gait.yaw_amplitude * here * wp.sin(wave + gait.yaw_lead) + yaw_offset
+    weight = side + twist * (TWO * x - n - ONE) / n
+    return gait.pitch_amplitude * weight * wp.sin(wave + gait.pitch_lead)
+
+
+@wp.func
+def _steered(gait: _Stage, j: int, joints: int, state: _State):
+    """The same, with GaitController::steering."""
+    yaw_offset, side, twist = _number(0.0), _number(1.0), _number(0.0)
+    if gait.kind == SIDEWINDING:
+        side = state.side * (ONE - wp.abs(state.turn))
+        twist = TURN_TWIST * state.turn
+    elif gait.kind <= LAST_YAWING:
+        yaw_offset = MAX_YAW_OFFSET * state.turn
+    return _angle(gait, j, joints, state.phase, yaw_offset, side, twist)
+
+
+@wp.func
+def _begin(snake: _Snake, world: int, center: _vec3, along: _vec3, memory: _Memory):
+    gait, wrap = _gait(snake, world, 0), snake.settings[_row(snake.settings.shape[0], world)].wrap
+    memory.state[world].started = True
+    memory.state[world].side_time = -SIDE_CHANGE_PAUSE
+    memory.state[world].start_center = center
+    memory.segment[world] = _vec2(center[0], center[1])
+    memory.state[world].heading = wp.atan2(along[1], along[0])
+    if wrap != NO_WRAP:
+        middle = HALF * _number(snake.joint.shape[0] + 1)
+        memory.state[world].phase = _remainder(gait.lag * middle + wp.where(wrap == RIGHT, PI, ZERO))
+
+
+@wp.func
+def _fade(snake: _Snake, world: int, settings: _Settings, memory: _Memory):
+    """Begins the change to the next gait of the schedule."""
+    state = memory.state[world]
+    duration = wp.where(state.from_stage < 0, settings.ramp_time, settings.fade_time)
+    following = state.to_stage + 1
+    if state.time < state.fade_start + duration or following >= snake.stages.shape[1]:
+        return
+    if state.time < _gait(snake, world, following).time:
+        return
+    memory.state[world].from_stage = state.to_stage
+    memory.state[world].to_stage = following
+    memory.state[world].fade_start = state.time
+
+
+@wp.func
+def _average(world: int, center: _vec3, along: _vec3, memory: _Memory):
+    """Heading and speed over the last period."""
+    state = memory.state[world]
+    fraction = state.phase / TURN
+    fraction -= wp.floor(fraction)
+    bin = wp.clamp(int(fraction * _number(40.0)), 0, BINS - 1)
+    if bin == state.bin:
+        return
+    memory.state[world].bin = bin
+    last = memory.bin_time[world, bin]
+    if last >= ZERO and state.time > last:
+        memory.state[world].mean_speed = wp.length(center - memory.bin_center[world, bin]) / (state.time - last)
+    memory.bin_time[world, bin] = state.time
+    memory.bin_center[world, bin] = center
+    memory.bin_heading[world, bin] = _vec2(along[0], along[1])
+    sum = _vec2()
+    for b in range(BINS):
+        sum += memory.bin_heading[world, b]
+    memory.state[world].heading = wp.atan2(sum[1], sum[0])
+
+
+@wp.func
+def _set_turn(world: int, turn: _number, h: _number, memory: _Memory):
+    memory.state[world].turn = _towards(memory.state[world].turn, wp.clamp(turn, -ONE, ONE), TURN_RATE * h)
+
+
+@wp.func
+def _turn_to(world: int, kind: int, direction: _number, h: _number, memory: _Memory):
+    state = memory.state[world]
+    error = _remainder(direction - state.heading)
+    turn = YAW_OFFSET_GAIN * error / MAX_YAW_OFFSET
+    side_target = state.side_target
+    if kind == SIDEWINDING:
+        error = _remainder(error - side_target * HALF * PI)
+        if wp.abs(error) > SIDE_CHANGE_ERROR and state.time >= state.side_time + SIDE_CHANGE_PAUSE:
+            side_target = -side_target
+            memory.state[world].side_time = state.time
+            error = _remainder(error + PI)
+        turn = error / FULL_TURN_ERROR
+    _set_turn(world, turn, h, memory)
+    memory.state[world].side_target = side_target
+    memory.state[world].side = _towards(state.side, side_target, TWO / SIDE_FADE_TIME * h)
+
+
+@wp.func
+def _steer(snake: _Snake, world: int, settings: _Settings, center: _vec3, target: _vec3, memory: _Memory):
+    """To goals or a target, or as steered; the factor of the frequency."""
+    h = snake.timestep
+    p = _vec2(center[0], center[1])
+    row, count = _row(snake.goals.shape[0], world), snake.goals.shape[1]
+    index = memory.state[world].goal
+    if index < count and wp.length(snake.goals[row, index] - p) <= settings.goal_tolerance:
+        index += 1
+        memory.state[world].goal = index
+        memory.segment[world] = p
+    memory.goals[world] = index
+    if index >= count and snake.target_mocap < 0:
+        if count == 0:
+            _set_turn(world, settings.steering, h, memory)
+            return ONE
+        _set_turn(world, ZERO, h, memory)
+        lost = wp.length(snake.goals[row, count - 1] - p) > TWO * settings.goal_tolerance
+        memory.status[world] = wp.where(lost, NO_PROGRESS, FINISHED)
+        memory.progress[world] = ONE
+        return ZERO
+    goal = _vec2(target[0], target[1])
+    if index < count:
+        goal = snake.goals[row, index]
+    to_goal = goal - p
+    distance = wp.length(to_goal)
+    if not wp.isfinite(distance):
+        memory.status[world] = INVALID_TARGET
+        memory.progress[world] = ZERO
+        return ZERO
+    part = wp.clamp(ONE - distance / wp.length(goal - memory.segment[world]), ZERO, ONE)
+    memory.progress[world] = (_number(index) + part) / _number(wp.max(count, 1))
+    if snake.target_mocap >= 0 and distance <= settings.goal_tolerance:
+        memory.status[world] = FINISHED
+        _set_turn(world, ZERO, h, memory)
+        return ZERO
+    kind = _gait(snake, world, memory.state[world].to_stage).kind
+    _turn_to(world, kind, wp.atan2(to_goal[1], to_goal[0]), h, memory)
+    return wp.clamp(distance / SLOW_DISTANCE, MIN_FACTOR, ONE)
+
+
+@wp.func
+def _enter(world: int, climbing: int, memory: _Memory):
+    memory.state[world].climbing = climbing
+    memory.state[world].stage_time = memory.state[world].time
+
+
+@wp.func
+def _roll(snake: _Snake, world: int, rise: _number, memory: _Memory):
+    """Towards the height; holds once it is passed. The factor of the frequency."""
+    state = memory.state[world]
+    row = _row(snake.heights.shape[0], world)
+    height = snake.heights[row, state.height]
+    before = _number(0.0)
+    if state.height > 0:
+        before = snake.heights[row, state.height - 1]
+    remaining = height - rise
+    if (height - before) * remaining <= ZERO:
+        _enter(world, HOLDING, memory)
+        memory.state[world].held = rise
+        return ZERO
+    gait = _gait(snake, world, state.to_stage)
+    factor = wp.clamp(wp.abs(remaining) / SLOW_HEIGHT, MIN_CLIMB_FACTOR, ONE)
+    return -wp.sign(gait.lag * gait.frequency) * wp.sign(remaining) * factor
+
+
+@wp.func
+def _hold(snake: _Snake, world: int, settings: _Settings, rise: _number, memory: _Memory):
+    """For the hold time; then rolls to the next height, or releases the pole."""
+    state = memory.state[world]
+    row = _row(snake.heights.shape[0], world)
+    settled = state.stage_time + SETTLE_TIME
+    if state.factor != ZERO or state.time < settled:
+        memory.state[world].held = rise
+    if state.time >= settled + settings.hold_time:
+        if state.height + 1 < snake.heights.shape[1]:
+            memory.state[world].height = state.height + 1
+            _enter(world, ROLLING, memory)
+        elif settings.release_time > ZERO:
+            _enter(world, RELEASING, memory)
+        else:
+            memory.status[world] = FINISHED
+    if wp.abs(snake.heights[row, state.height] - rise) > settings.goal_tolerance:
+        memory.status[world] = NO_PROGRESS
+
+
+@wp.func
+def _climb(snake: _Snake, world: int, settings: _Settings, rise: _number, memory: _Memory):
+    """Closes the helix; then, for each height, rolls there and holds; then releases. The factor of the frequency."""
+    state = memory.state[world]
+    factor = _number(0.0)
+    if state.climbing == CLOSING:
+        if state.time >= state.stage_time + settings.ramp_time + SETTLE_TIME:
+            _enter(world, ROLLING, memory)
+    elif state.climbing == ROLLING:
+        factor = _roll(snake, world, rise, memory)
+    elif state.climbing == HOLDING:
+        _hold(snake, world, settings, rise, memory)
+    elif state.time >= state.stage_time + settings.release_time:
+        memory.status[world] = FINISHED
+    goals = memory.state[world].height + wp.where(memory.state[world].climbing >= HOLDING, 1, 0)
+    memory.goals[world] = goals
+    memory.progress[world] = _number(goals) / _number(snake.heights.shape[1])
+    return factor
+
+
+@wp.func
+def _keep_speed(snake: _Snake, world: int, settings: _Settings, memory: _Memory):
+    """The frequency factor at which the measured speed is the desired one."""
+    state = memory.state[world]
+    if settings.speed <= ZERO:
+        return ONE
+    frequency = wp.abs(_gait(snake, world, state.to_stage).frequency) * state.speed_factor
+    if state.mean_speed > ZERO and frequency > ZERO:
+        ratio = wp.clamp(settings.speed / state.mean_speed, HALF, TWO)
+        desired = wp.clamp(ratio * state.speed_factor, MIN_SPEED_FACTOR, ONE)
+        share = wp.min(ONE, snake.timestep * frequency / SPEED_PERIODS)
+        memory.state[world].speed_factor = state.speed_factor + (desired - state.speed_factor) * share
+    return memory.state[world].speed_factor
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _update(
+    snake: _Snake,
+    qpos_address: wp.array(dtype=int),
+    qpos: wp.array2d(dtype=float),
+    subtree_com: wp.array2d(dtype=wp.vec3),
+    site_xpos: wp.array2d(dtype=wp.vec3),
+    mocap_pos: wp.array2d(dtype=wp.vec3),
+    memory: _Memory,
+    ctrl: wp.array2d(dtype=float),
+):
+    world = wp.tid()
+    settings = snake.settings[_row(snake.settings.shape[0], world)]
+    n, h = snake.joint.shape[0], snake.timestep
+    center = _wide(subtree_com[world, snake.base_body])
+    along = _wide(site_xpos[world, snake.tip_site]) - _wide(site_xpos[world, snake.tail_site])
+    target = _vec3()
+    if snake.target_mocap >= 0:
+        target = _wide(mocap_pos[world, snake.target_mocap])
+    memory.status[world] = WORKING
+    memory.progress[world] = ZERO
+    if not memory.state[world].started:
+        _begin(snake, world, center, along, memory)
+        for i in range(n):
+            memory.start_angles[world, i] = _number(qpos[world, qpos_address[snake.joint[i]]])
+    _fade(snake, world, settings, memory)
+    _average(world, center, along, memory)
+
+    # 1. The task: the factor of the frequency.
+    factor = _number(1.0)
+    if snake.heights.shape[1] > 0:
+        factor = _climb(snake, world, settings, center[2] - memory.state[world].start_center[2], memory)
+    else:
+        factor = _steer(snake, world, settings, center, target, memory)
+    factor *= _keep_speed(snake, world, settings, memory)
+    memory.state[world].factor = _towards(memory.state[world].factor, factor, FREQUENCY_RATE * h)
+
+    # 2. The blend of two gaits on ONE phase, or of the start pose and the first gait.
+    state = memory.state[world]
+    from_start = state.from_stage < 0
+    wraps = from_start and settings.wrap != NO_WRAP
+    passed = (state.time - state.fade_start) / wp.where(from_start, settings.ramp_time, settings.fade_time)
+    fraction = _smooth(passed)
+    to = _gait(snake, world, state.to_stage)
+    opened = to  # the coil that closes around the pole
+    phase = state.phase
+    if wraps:
+        fraction = _smooth(passed / WRAPPED_FRACTION)
+        stretch = _smooth((passed - WRAPPED_FRACTION) / (ONE - WRAPPED_FRACTION))
+        pitch = WRAP_PITCH * fraction + (ONE - WRAP_PITCH) * stretch
+        opened.lag = to.lag * pitch
+        phase = state.phase - (to.lag - opened.lag) * HALF * _number(n + 1)
+    frequency = fraction * to.frequency
+    since = _gait(snake, world, wp.max(state.from_stage, 0))
+    if not from_start:
+        frequency += (ONE - fraction) * since.frequency
+    front = _number(0.0)  # of the straightening that runs from head to tail
+    if state.climbing == RELEASING:
+        front = (ONE + FRONT_LENGTH) * (state.time - state.stage_time) / settings.release_time
+    for i in range(n):
+        begin = memory.start_angles[world, i]
+        end = _number(0.0)
+        if wraps:
+            end = _angle(opened, i + 1, n, phase, ZERO, ONE, ZERO)
+        else:
+            end = _steered(to, i + 1, n, state)
+        if not from_start:
+            begin = _steered(since, i + 1, n, state)
+        angle = wp.clamp((ONE - fraction) * begin + fraction * end, -settings.joint_limit, settings.joint_limit)
+        from_head = ONE - _number(i) / _number(n - 1)
+        ctrl[world, snake.control[i]] = float(angle * (ONE - _smooth((front - from_head) / FRONT_LENGTH)))
+    memory.state[world].phase = _remainder(state.phase + TURN * frequency * state.factor * h)
+    memory.state[world].time = state.time + h
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _forget(chosen: wp.array(dtype=bool), fresh: _State, memory: _Memory):
+    world = wp.tid()
+    if not chosen[world]:
+        return
+    memory.state[world] = fresh
+    memory.status[world] = WORKING
+    memory.progress[world] = ZERO
+    memory.goals[world] = 0
+    for b in range(BINS):
+        memory.bin_time[world, b] = _number(-1.0)
+        memory.bin_heading[world, b] = _vec2()
+
+
+class Gait:
+    """The controller of one snake in all worlds; `before_actuation` is called between the halves of a step."""
+
+    def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
+        """
+        :param tables: of the snake, from `tendril._sim.controlled_robots`: one, or one for each world
+        :raises ModelError: what this controller does not do on a device
+        """
+        table = tables[0]
+        require(table, _ALLOWED)
+        joints = [joint for joint, _ in table["joints"]]
+        if any(model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE for joint in joints):
+            raise td.ModelError(f"{robot_name(table)}: has a carriage: not supported in worlds")
+        self._count, self._device = count, device
+
+        def integers(values: Any) -> Any:
+            return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=device)
+
+        def numbers(key: str, kind: Any, *item: int) -> Any:
+            rows = [np.array(one["settings"].get(key, "").split(), dtype=np.float64) for one in tables]
+            require_same(tables, key, [len(row) for row in rows])
+            return wp.array(np.stack(rows).reshape((len(rows), -1, *item)), dtype=kind, device=device)
+
+        snake = _Snake()
+        for key in ("base_body", "tail_site", "tip_site", "target_mocap"):
+            setattr(snake, key, table[key])
+        snake.joint = integers(joints)
+        snake.control = integers([model.actuator_ctrladr[actuator] for _, actuator in table["joints"]])
+        snake.timestep = model.opt.timestep
+        snake.settings = wp.array([_settings_of(one) for one in tables], dtype=_Settings, device=device)
+        stages = [[_stage_of(row) for row in one["stages"]] for one in tables]
+        require_same(tables, "schedule", [len(row) for row in stages])
+        snake.stages = wp.array(sum(stages, []), dtype=_Stage, device=device).reshape((len(stages), -1))
+        snake.goals, snake.heights = numbers("goals", _vec2, 2), numbers("heights", _number)
+        self._snake = snake
+
+        def zeros(*shape: int, kind: Any = _number) -> Any:
+            return wp.zeros((count, *shape), dtype=kind, device=device)
+
+        memory = _Memory()
+        memory.state, memory.segment = zeros(kind=_State), zeros(kind=_vec2)
+        memory.start_angles = zeros(len(joints))
+        memory.bin_time, memory.bin_center = zeros(BINS), zeros(BINS, kind=_vec3)
+        memory.bin_heading = zeros(BINS, kind=_vec2)
+        memory.status, memory.progress, memory.goals = zeros(kind=int), zeros(), zeros(kind=int)
+        self._memory = memory
+        fresh = _State()
+        fresh.side = fresh.side_target = fresh.speed_factor = 1.0
+        fresh.from_stage = fresh.bin = -1
+        self._fresh = fresh
+
+    @property
+    def status(self) -> Any:
+        """Of each world, (count,): tendril.ControllerStatus; without progress it is noticed only at a goal."""
+        return self._memory.status
+
+    @property
+    def progress(self) -> Any:
+        """Of the task of each world, (count,), 0 to 1."""
+        return self._memory.progress
+
+    @property
+    def goals(self) -> Any:
+        """Goals or heights that each world has reached, (count,)."""
+        return self._memory.goals
+
+    def reset(self, chosen: Any) -> None:
+        """Empties the memory of the chosen worlds, (count,) of bool."""
+        wp.launch(_forget, self._count, inputs=[chosen, self._fresh, self._memory], device=self._device)
+
+    def before_actuation(self, model: Any, data: Any) -> None:
+        """Reads the positions of this step, and writes `ctrl`."""
+        inputs = [self._snake, model.jnt_qposadr, data.qpos, data.subtree_com, data.site_xpos, data.mocap_pos]
+        wp.launch(_update, self._count, inputs=[*inputs, self._memory, data.ctrl], device=self._device)
+
+
+def _settings_of(table: Table) -> Any:
+    texts, settings = table["settings"], _Settings()
+    for key in ("fade_time", "ramp_time", "steering", "speed", "goal_tolerance", "hold_time", "release_time"):
+        setattr(settings, key, float(texts.get(key) or 0.0))
+    settings.joint_limit = table["joint_limit"]
+    settings.wrap = _WRAPS.index(texts["wrap"])
+    return settings
+
+
+def _stage_of(row: Table) -> Any:
+    stage = _Stage()
+    for key, value in row.items():
+        setattr(stage, key, _KINDS.index(value) if key == "kind" else value)
+    return stage

@@ -1,0 +1,118 @@
+"""`tendril.follow` in many worlds, beside the C engine with the plugin."""
+
+import numpy as np
+import pytest
+
+import tendril as td
+
+pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
+
+from tendril.worlds import Worlds  # noqa: E402
+
+SECTION = """
+[[section]]
+constant_length = 0.1
+bend_limit = 1.7
+links = 4
+radius = 0.008
+mass = 0.05
+bending_stiffness = 0.05
+"""
+ROBOT = 'kind = "continuum"\nname = "arm"\n[base]\nfeed = 0.2\nfeed_force_limit = 10\n' + 2 * SECTION
+CONTROLLER = """
+[controller]
+plugin = "tendril.follow"
+waypoints = [[0, 0, 0], [0, 0, 0.32], [0.1, 0.1, 0.32]]
+corner_radius = 0.09
+start_delay = 0.1
+acceleration = 2
+speed = 0.2
+jam_retries = 0
+"""
+# The feed axis lies along x of the world, under gravity.
+SCENE = """
+<mujoco>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"/>
+  <asset><model name="arm" file="robot.toml"/></asset>
+  <worldbody>
+    <geom type="box" size="0.01 0.2 0.2" pos="{wall} 0 0" euler="0 20 0"/>
+    <body name="target" mocap="true"/>
+    <frame euler="0 90 0"><attach model="arm" body="base" prefix="arm_"/></frame>
+  </worldbody>
+</mujoco>
+"""
+FREE, WALL = 1.0, 0.32  # m
+STEPS = 500
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    def written(controller=CONTROLLER, wall=FREE, more=""):
+        (tmp_path / "robot.toml").write_text(ROBOT + controller)
+        (tmp_path / "scene.xml").write_text(SCENE.format(wall=wall))
+        file = tmp_path / "experiment.toml"
+        file.write_text('scene = "scene.xml"\nduration = 2\n' + more)
+        return file
+
+    return written
+
+
+def tips_of(file, seeds, steps):
+    """The tip's places in the runs of the C engine, and the status of the last."""
+    tips = []
+    for seed in seeds:
+        run = td.Experiment(file).start(seed)
+        for _ in range(steps):
+            run.step()
+        tips.append(run.data.site("arm_tip").xpos.copy())
+    return np.stack(tips), int(run.data.sensor("arm_status").data[0])
+
+
+def tips_in(worlds):
+    return worlds._data.site_xpos.numpy()[:, worlds.model.site("arm_tip").id]
+
+
+@pytest.mark.parametrize("fit", ["tip", "body"])
+def test_in_free_motion_the_tip_is_where_the_c_engine_has_it(experiment, fit):
+    vary = (
+        '[vary]\n"robot.section.*.bending_stiffness" = { scale = [0.5, 2] }\n'
+        '"controller.integral_gain" = { uniform = [2, 8] }\n"controller.speed" = { uniform = [0.05, 0.15] }\n'
+    )
+    file = experiment(CONTROLLER + f'fit = "{fit}"\n', more=vary)
+    worlds = Worlds(file, 3, "cpu", seed=2)
+    worlds.step(STEPS)
+    tips, _ = tips_of(file, (2, 3, 4), STEPS)
+    assert np.ptp(tips, axis=0).max() > 0.01  # m: the draws matter
+    assert np.abs(tips_in(worlds) - tips).max() < 1e-4  # m
+
+
+def test_at_the_end_of_its_path_it_has_finished(experiment):
+    file = experiment()
+    worlds = Worlds(file, 1, "cpu")
+    worlds.step(720)
+    tips, status = tips_of(file, (None,), 720)
+    assert worlds.controllers[0].status.numpy()[0] == status == td.ControllerStatus.FINISHED
+    assert np.abs(tips_in(worlds) - tips).max() < 1e-4  # m
+
+
+def test_a_jam_at_a_wall_stops_the_feed_as_in_the_c_engine(experiment):
+    file = experiment(wall=WALL)
+    worlds = Worlds(file, 1, "cpu")
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (None,), STEPS)
+    assert worlds.controllers[0].status.numpy()[0] == status == td.ControllerStatus.JAMMED
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-3  # m
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"controller.jam_retries": 3}, "arm: jam_retries = 3: must be 0 in worlds"),
+        ({"controller.waypoints": [], "controller.target": "target"}, "arm: has a trail of its target, or sections of"),
+    ],
+)
+def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change, message):
+    with pytest.raises(td.ModelError) as caught:
+        Worlds(experiment(), 1, "cpu", set=change)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
