@@ -19,15 +19,15 @@ using Eigen::Vector3d;
 
 constexpr OwnQuantities<PushController::kQuantities> own;
 
-constexpr double kSteering = 3.0;      // turn of the tip's heading, over the bearing of the block
-constexpr double kMaxHeading = 1.0;    // [rad], from the line to the target
-constexpr double kBehind = 0.03;       // bearing of a block that the tip is behind [rad]
-constexpr double kSlipped = 0.7;       // and of one that has slipped off [rad]
-constexpr double kLead = 0.02;         // of the plan before a tip that is held back, at most [m]
-constexpr double kNear = 2e-3;         // [m]: the tip is where it is planned
+constexpr double kSteering = 3.0;        // turn of the tip's heading, over the bearing of the block
+constexpr double kMaxHeading = 1.0;      // [rad], from the line to the target
+constexpr double kBehindBearing = 0.03;  // bearing of a block that the tip is behind [rad]
+constexpr double kSlipBearing = 0.7;     // and of one that has slipped off [rad]
+constexpr double kMaxLead = 0.02;        // of the plan before a tip that is held back, at most [m]
+constexpr double kArrivalDistance = 2e-3;  // [m]: the tip is where it is planned
 constexpr double kApproachTime = 0.5;  // in which the block would come to the target: slower there
 constexpr double kLeastSpeed = 0.1;    // of the speed
-constexpr double kLessDistance = 1e-3;  // [m]: progress of a block
+constexpr double kLeastProgress = 1e-3;  // [m]: progress of a block
 
 constexpr std::string_view kNotTaken[] = {"avoidance", "obstacles", "obstacle_margin",
                                           "wait_for_base"};
@@ -82,10 +82,10 @@ PushController::View PushController::view(const ArmMeasurement& measurement) con
   view.tip = X_GB * measurement.X_BE.translation();
   view.block = (X_GB * measurement.obstacles->pose(0).translation()).head<2>();
   view.distance = view.block.norm();
-  view.way = view.distance > 0.0 ? Vector2d(-view.block / view.distance) : Vector2d::UnitX();
+  view.direction = view.distance > 0.0 ? Vector2d(-view.block / view.distance) : Vector2d::UnitX();
   const Vector2d to_block = view.block - view.tip.head<2>();
-  view.bearing = std::atan2(view.way.x() * to_block.y() - view.way.y() * to_block.x(),
-                            view.way.dot(to_block));
+  view.bearing = std::atan2(view.direction.x() * to_block.y() - view.direction.y() * to_block.x(),
+                            view.direction.dot(to_block));
   return view;
 }
 
@@ -94,13 +94,12 @@ void PushController::choose(const View& view, std::span<const double> memory,
                             std::span<double> next) const noexcept {
   const double away = (view.block - view.tip.head<2>()).norm();
   if (pushing_(memory)) {
-    const bool slipped =
-        std::abs(view.bearing) > kSlipped || away > circle_ + kNear;
+    const bool slipped = std::abs(view.bearing) > kSlipBearing || away > circle_ + kArrivalDistance;
     pushing_(next) = !slipped && view.distance > 0.5 * tolerance_;
   } else if (!done_(memory)) {
-    pushing_(next) = std::abs(view.bearing) < kBehind && away < circle_ + kNear &&
-                     std::abs(view.tip.z()) < kNear &&
-                     (view.tip - Vector3d(point_(memory))).norm() < kNear;
+    pushing_(next) = std::abs(view.bearing) < kBehindBearing && away < circle_ + kArrivalDistance &&
+                     std::abs(view.tip.z()) < kArrivalDistance &&
+                     (view.tip - Vector3d(point_(memory))).norm() < kArrivalDistance;
     if (pushing_(next)) pushes_(next) = std::min(pushes_(memory) + 1, kMaxPushes);
   }
   const double there = done_(memory) ? 2.0 * tolerance_ : tolerance_;
@@ -112,16 +111,17 @@ void PushController::choose(const View& view, std::span<const double> memory,
 Vector3d PushController::travel(const View& view, Vector3d point, double step) const noexcept {
   Vector2d from = point.head<2>() - view.block;
   const double radius = from.norm();
-  from = radius > 0.0 ? Vector2d(from / radius) : Vector2d(-view.way);
+  from = radius > 0.0 ? Vector2d(from / radius) : Vector2d(-view.direction);
   const double out = circle_ - radius;
-  if (out > kNear) {
+  if (out > kArrivalDistance) {
     point.head<2>() += std::min(step, out) * from;
   } else if (std::abs(point.z()) > 0.0) {
     point.z() -= std::clamp(point.z(), -step, step);
   } else {
-    const double turn =
-        std::atan2(view.way.x() * from.y() - view.way.y() * from.x(), view.way.dot(from));
-    const double left = turn > 0.0 ? std::numbers::pi - turn : -std::numbers::pi - turn;  // the shorter of both
+    const double turn = std::atan2(view.direction.x() * from.y() - view.direction.y() * from.x(),
+                                   view.direction.dot(from));
+    const double left =
+        turn > 0.0 ? std::numbers::pi - turn : -std::numbers::pi - turn;  // the shorter of both
     const double angle = std::clamp(left, -step / circle_, step / circle_);
     const double to = std::max(radius - step, circle_);
     point.head<2>() = view.block + to * (Rotation2Dd(angle) * from);
@@ -132,10 +132,10 @@ Vector3d PushController::travel(const View& view, Vector3d point, double step) c
 /// Along the line to the target, and towards where the block is driven back to it.
 Vector3d PushController::push(const View& view, Vector3d point, double step) const noexcept {
   const double turn = std::clamp(kSteering * view.bearing, -kMaxHeading, kMaxHeading);
-  const Vector2d heading = Rotation2Dd(turn) * view.way;
+  const Vector2d heading = Rotation2Dd(turn) * view.direction;
   const double slow = std::clamp(view.distance / (kApproachTime * speed_), kLeastSpeed, 1.0);
   Vector2d lead = point.head<2>() + slow * step * heading - view.tip.head<2>();
-  if (lead.norm() > kLead) lead *= kLead / lead.norm();
+  if (lead.norm() > kMaxLead) lead *= kMaxLead / lead.norm();
   point.head<2>() = view.tip.head<2>() + lead;
   return point;
 }
@@ -143,7 +143,7 @@ Vector3d PushController::push(const View& view, Vector3d point, double step) con
 /// Measures the time without progress.
 void PushController::judge(const View& view, double timestep, std::span<const double> memory,
                            std::span<double> next) const noexcept {
-  const bool nearer = view.distance < nearest_(next) - kLessDistance;
+  const bool nearer = view.distance < nearest_(next) - kLeastProgress;
   const bool moved_away = view.distance > nearest_(next) + size_;
   idle_(next) = done_(next) ? 0.0 : std::min(idle_(memory) + timestep, 2.0 * push_time_);
   if (!nearer && !moved_away) return;

@@ -44,9 +44,9 @@ class PushController final : public ArmController {
   struct View {
     Eigen::Vector3d tip;
     Eigen::Vector2d block;
-    double distance;      ///< of the block from the target
-    Eigen::Vector2d way;  ///< unit, from the block to the target
-    double bearing;       ///< of the block from the tip, against `way` [rad]
+    double distance;            ///< of the block from the target
+    Eigen::Vector2d direction;  ///< unit, from the block to the target
+    double bearing;             ///< of the block from the tip, against `direction` [rad]
   };
   [[nodiscard]] View view(const ArmMeasurement& measurement) const noexcept;
   void choose(const View& view, std::span<const double> memory,
