@@ -32,12 +32,11 @@ struct Pushing {
       : disk(block),
         robot({{.length = 0.12}, {.length = 0.12}, {.length = 0.12}}, {.feed_limit = 0.2}),
         settings(PushController::settings(), with_block(std::move(texts))),
-        scene(scene_with(block)),
         controller({.robot = robot,
                     .settings = settings,
                     .timestep = kTimestep,
                     .body_radius = kBody,
-                    .scene = scene}),
+                    .scene = with_disk(scene, block)}),
         arm(robot, kTimestep),
         run(controller, robot) {
     arm.measurement.has_target = true;
@@ -48,9 +47,8 @@ struct Pushing {
     texts.emplace_back("block", "block");
     return texts;
   }
-  static TestScene scene_with(const Vector2d& block) {
-    TestScene scene;
-    scene.measured = Obstacles({sphere_at({block.x(), block.y(), kTable}, kBlock)});
+  static TestScene& with_disk(TestScene& scene, const Vector2d& at) {
+    scene.measured = Obstacles({sphere_at({at.x(), at.y(), kTable}, kBlock)});
     scene.moving_count = 1;
     return scene;
   }
