@@ -5,6 +5,7 @@
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "controllers/arm/follow_controller.hpp"
 #include "controllers/arm/predictive_controller.hpp"
+#include "controllers/arm/push_controller.hpp"
 #include "controllers/arm/reach_controller.hpp"
 #include "controllers/arm/steer_controller.hpp"
 #include "controllers/arm/touch_controller.hpp"
@@ -56,6 +57,8 @@ const std::vector<ControllerKind>& built_in_controllers() {
         controller_kind<TouchController>(
             "tendril.touch",
             "the tip presses on a surface with a force, and follows a mocap body along it"),
+        controller_kind<PushController>(
+            "tendril.push", "the tip pushes a block over a table until it is at a mocap body"),
         controller_kind<CoilController>("tendril.coil",
                                         "the arm coils around a post, holds it with a force and "
                                         "presses with its tip past it"),

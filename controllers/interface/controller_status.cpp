@@ -51,7 +51,8 @@ constexpr StatusInfo kStatuses[kStatusCount]{
      "For a snake, change the gait, `frequency`, `waves` or the friction, or raise "
      "`stall_periods`. For `tendril.contact_plan`, `failure_reason` says why the last path failed. "
      "For `tendril.coil`, raise `tighten_time` or reduce `force`. For `tendril.touch`, the force "
-     "stayed off: reduce it, raise `integral_limit`, or make the servos stronger."},
+     "stayed off: reduce it, raise `integral_limit`, or make the servos stronger. For "
+     "`tendril.push`, make the block lighter, the servos stronger, or give the tip more friction."},
     {"blocked by a contact",
      "The tip rests against a fixed body before its target. The commands do not press harder.",
      "Move the target to the surface or in front of it, by the radius of the arm. To press with a "

@@ -309,8 +309,7 @@ std::optional<Obstacles::SphereAt> Obstacles::sphere(int i) const noexcept {
 
 bool Obstacles::nearer(const BodyArc& arc, const Vector3d& middle, const Placed& placed,
                        const ArcSearch& search, Clearance& least) noexcept {
-  const double reach = 0.5 * arc.length + placed.bounding_radius + least.distance;
-  if (reach <= 0.0 || (placed.center - middle).squaredNorm() >= reach * reach) return false;
+  if (!placed.may_touch(middle, 0.5 * arc.length + least.distance)) return false;
 
   if (placed.is_sphere)
     return nearer_sphere(arc, placed.center, placed.bounding_radius, placed.index, least);

@@ -108,13 +108,23 @@ class Obstacles {
   };
   [[nodiscard]] std::optional<SphereAt> sphere(int i) const noexcept;
 
+  /// Tells whether a ball comes near any obstacle, by the obstacles' bounding spheres; false: it
+  /// touches none.
+  [[nodiscard]] bool may_touch(const Eigen::Vector3d& center, double radius) const noexcept {
+    for (const Placed& placed : placed_)
+      if (placed.may_touch(center, radius)) return true;
+    return false;
+  }
+
   /// Calls found(Clearance) for every obstacle nearer to the arc than `distance`, in an order that
   /// does not depend on the list's.
   template <class Found>
   void for_each_nearer(const BodyArc& arc, double distance, const ArcSearch& search,
                        Found&& found) const noexcept {
     const Eigen::Vector3d middle = arc.chord_middle();
+    const double reach = 0.5 * arc.length + distance;
     for (const Placed& placed : placed_) {
+      if (!placed.may_touch(middle, reach)) continue;
       Clearance contact;
       contact.distance = distance;
       if (nearer(arc, middle, placed, search, contact)) found(contact);
@@ -130,6 +140,11 @@ class Obstacles {
     double growth;           // [m]
     bool is_sphere, is_convex;
     int index;  // in the user's list
+
+    [[nodiscard]] bool may_touch(const Eigen::Vector3d& ball, double radius) const noexcept {
+      const double reach = radius + bounding_radius;
+      return reach > 0.0 && (center - ball).squaredNorm() < reach * reach;
+    }
   };
   [[nodiscard]] const Placed& placed(int i) const noexcept {
     return placed_[static_cast<std::size_t>(position_of_[static_cast<std::size_t>(i)])];

@@ -27,44 +27,61 @@ constexpr double kDecrease = 1e-4;   // of the energy, at least, over that of th
 constexpr double kRounding = 1e-12;  // of the energy over EI [1/m]
 constexpr ArcSearch kSearch{.tolerance = 1e-5};
 
-/// End and rotation of an arc in the frame of its start, with derivatives by its curvatures.
-struct ArcRates {
-  Vector3d end;
-  Matrix3d rotation;
-  Eigen::Matrix<double, 3, 2> end_rate, turn_rate;
+/// Functions of the squared bend t = theta^2 of an arc.
+struct BendTerms {
+  double sine, versine, residue;   // sin(theta)/theta, (1 - cos(theta))/t, (1 - sine)/t
+  double sine_rate, versine_rate;  // by t
 };
 
-Matrix3d cross(const Vector3d& w) {
-  return (Matrix3d() << 0, -w.z(), w.y(), w.z(), 0, -w.x(), -w.y(), w.x(), 0).finished();
+BendTerms bend_terms(double t) noexcept {
+  if (t <= kSeries)
+    return {1.0 - t / 6.0, 0.5 - t / 24.0, 1.0 / 6.0 - t / 120.0, -1.0 / 6.0 + t / 60.0,
+            -1.0 / 24.0 + t / 360.0};
+  const double theta = std::sqrt(t), sine = std::sin(theta) / theta, cosine = std::cos(theta),
+               versine = (1.0 - cosine) / t;
+  return {sine, versine, (1.0 - sine) / t, 0.5 * (cosine - sine) / t, (0.5 * sine - versine) / t};
 }
 
-/// docs/theory/elastic.md, "Elastic rod in space".
-ArcRates arc_rates(const Vector2d& curvature, double length) noexcept {
-  const Vector2d b = length * curvature;
-  const double t = b.squaredNorm(), theta = std::sqrt(t);
-  double sine = 1.0 - t / 6.0, versine = 0.5 - t / 24.0, residue = 1.0 / 6.0 - t / 120.0;
-  double sine_rate = -1.0 / 6.0 + t / 60.0, versine_rate = -1.0 / 24.0 + t / 360.0;  // by t
-  if (t > kSeries) {
-    sine = std::sin(theta) / theta;
-    versine = (1.0 - std::cos(theta)) / t;
-    residue = (1.0 - sine) / t;
-    sine_rate = 0.5 * (std::cos(theta) - sine) / t;
-    versine_rate = (0.5 * sine - versine) / t;
+/// End and rotation of an arc in the frame of its start. docs/theory/elastic.md, "Elastic rod in
+/// space".
+struct Arc {
+  Arc(const Vector2d& curvature, double length) noexcept
+      : h(length), b(length * curvature), t(b.squaredNorm()), of(bend_terms(t)) {}
+
+  [[nodiscard]] Vector3d end() const noexcept {
+    return h * Vector3d(of.versine * b.x(), of.versine * b.y(), of.sine);
   }
-  const Matrix3d w = cross({-b.y(), b.x(), 0.0});
-  ArcRates arc;
-  arc.end = length * Vector3d(versine * b.x(), versine * b.y(), sine);
-  arc.rotation = Matrix3d::Identity() + sine * w + versine * w * w;
-  const Matrix3d turn = length * (Matrix3d::Identity() + versine * w + residue * w * w);
-  arc.turn_rate << turn.col(1), -turn.col(0);
-  for (int c = 0; c < 2; ++c) {
-    Vector3d rate(2.0 * versine_rate * b.x() * b[c], 2.0 * versine_rate * b.y() * b[c],
-                  2.0 * sine_rate * b[c]);
-    rate[c] += versine;
-    arc.end_rate.col(c) = length * length * rate;
+  [[nodiscard]] Matrix3d rotation() const noexcept {
+    const double across = -of.versine * b.x() * b.y();
+    const Vector2d sine = of.sine * b;
+    return (Matrix3d() << 1.0 - of.versine * b.x() * b.x(), across, sine.x(), across,
+            1.0 - of.versine * b.y() * b.y(), sine.y(), -sine.x(), -sine.y(), 1.0 - of.versine * t)
+        .finished();
   }
-  return arc;
-}
+  /// Derivatives of the end and of the rotation vector by the curvatures.
+  [[nodiscard]] Eigen::Matrix<double, 3, 2> end_rate() const noexcept {
+    Eigen::Matrix<double, 3, 2> rates;
+    for (int c = 0; c < 2; ++c) {
+      Vector3d rate(2.0 * of.versine_rate * b.x() * b[c], 2.0 * of.versine_rate * b.y() * b[c],
+                    2.0 * of.sine_rate * b[c]);
+      rate[c] += of.versine;
+      rates.col(c) = h * h * rate;
+    }
+    return rates;
+  }
+  [[nodiscard]] Eigen::Matrix<double, 3, 2> turn_rate() const noexcept {
+    const double across = -of.residue * b.x() * b.y();
+    Eigen::Matrix<double, 3, 2> rates;
+    rates << across, of.residue * b.x() * b.x() - 1.0, 1.0 - of.residue * b.y() * b.y(), -across,
+        -of.versine * b.y(), of.versine * b.x();
+    return h * rates;
+  }
+
+  double h;
+  Vector2d b;
+  double t;
+  BendTerms of;
+};
 
 constexpr const char* kName = "spatial body";
 
@@ -152,14 +169,12 @@ double SpatialRod::evaluate(const VectorXd& kappa) noexcept {
   Matrix3d R = Matrix3d::Identity();
   double energy = 0.0;
   for (Index i = 0; i < count_; ++i) {
-    const ArcRates arc = arc_rates(kappa.segment<2>(2 * i), h_);
+    const Arc arc(kappa.segment<2>(2 * i), h_);
     const auto at = static_cast<std::size_t>(i);
     node_[at] = p;
     frame_[at] = R;
-    end_rate_.middleCols<2>(2 * i) = R * arc.end_rate;
-    turn_rate_.middleCols<2>(2 * i) = R * arc.turn_rate;
-    p += R * arc.end;
-    R = R * arc.rotation;
+    p += R * arc.end();
+    R = R * arc.rotation();
     energy += 0.5 * stiffness_[i] * h_ *
               (kappa.segment<2>(2 * i) - wanted_.segment<2>(2 * i)).squaredNorm();
   }
@@ -174,15 +189,27 @@ double SpatialRod::evaluate(const VectorXd& kappa) noexcept {
   return energy;
 }
 
+/// Sets the rates of the first arcs' ends, in end_rate_ and turn_rate_.
+void SpatialRod::arc_rates(Index arcs) noexcept {
+  for (Index i = 0; i < arcs; ++i) {
+    const Arc arc(trial_.segment<2>(2 * i), h_);
+    const Matrix3d& R = frame_[static_cast<std::size_t>(i)];
+    end_rate_.middleCols<2>(2 * i) = R * arc.end_rate();
+    turn_rate_.middleCols<2>(2 * i) = R * arc.turn_rate();
+  }
+}
+
 void SpatialRod::find_contacts() noexcept {
   contacts_.clear();
   loads_.clear();
   coupled_ = 0;
   const double EI = body_.sections.front().bending_stiffness;
+  const double near = body_.radius + body_.contact_layer;
   for (int i = 0; i < count_; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!obstacles_.may_touch(0.5 * (node_[at] + node_[at + 1]), near + 0.5 * h_)) continue;
     const Vector2d k = trial_.segment<2>(2 * i);
     const double curvature = k.norm();
-    const auto at = static_cast<std::size_t>(i);
     BodyArc arc{.start = node_[at],
                 .tangent = frame_[at].col(2),
                 .curvature = curvature,
@@ -204,7 +231,7 @@ void SpatialRod::find_contacts() noexcept {
           {i, tangent, curvature * (std::cos(turned) * arc.side - std::sin(turned) * arc.tangent)});
       coupled_ = 2 * (i + 1);
     };
-    obstacles_.for_each_nearer(arc, body_.radius + body_.contact_layer, kSearch, found);
+    obstacles_.for_each_nearer(arc, near, kSearch, found);
   }
 }
 
@@ -217,7 +244,7 @@ void SpatialRod::point_rates(const SpatialContact& contact, int element) noexcep
   }
   const double s = std::max(contact.arc_length - element * h_, 0.0);
   at_rate_.middleCols<2>(own) =
-      frame_[static_cast<std::size_t>(element)] * arc_rates(trial_.segment<2>(own), s).end_rate;
+      frame_[static_cast<std::size_t>(element)] * Arc(trial_.segment<2>(own), s).end_rate();
 }
 
 /// Second derivative of an obstacle's distance in a direction.
@@ -239,6 +266,7 @@ void SpatialRod::differentiate() noexcept {
   for (Index i = 0; i < count_; ++i)
     gradient_.segment<2>(2 * i) =
         stiffness_[i] * h_ * (trial_.segment<2>(2 * i) - wanted_.segment<2>(2 * i));
+  arc_rates(coupled_ / 2);
   auto H = hessian_.topLeftCorner(coupled_, coupled_);
   H.setZero();
   for (Index c = 0; c < coupled_; ++c) H(c, c) = stiffness_[c / 2] * h_;
@@ -332,6 +360,7 @@ SpatialEquilibrium SpatialRod::solve(const SpatialActuation& actuation) noexcept
 
 const MatrixXd& SpatialRod::tip_rates() noexcept {
   const Index n = 2 * count_, sections = share_.cols();
+  arc_rates(count_);
   columns_.setZero();
   for (Index k = 0; k < sections; ++k) {
     for (Index c = 0; c < n; ++c)
@@ -346,8 +375,7 @@ const MatrixXd& SpatialRod::tip_rates() noexcept {
       const auto at = static_cast<std::size_t>(i);
       const Vector3d end = part < 1.0 ? point : node_[at + 1];
       const Vector2d k = trial_.segment<2>(2 * i);
-      const ArcRates arc = arc_rates(k, part * h_);
-      const Vector3d along = frame_[at] * arc.rotation.col(2);
+      const Vector3d along = frame_[at] * Arc(k, part * h_).rotation().col(2);
       const Vector3d turn = frame_[at] * Vector3d(-k.y(), k.x(), 0.0);
       rate += part * (along + turn.cross(point - end));
     }

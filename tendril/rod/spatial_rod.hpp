@@ -100,6 +100,7 @@ class SpatialRod {
   void share(double length, Eigen::MatrixXd& shares) const noexcept;
   void spread(const SpatialActuation& actuation) noexcept;
   double evaluate(const Eigen::VectorXd& kappa) noexcept;
+  void arc_rates(Eigen::Index arcs) noexcept;
   void find_contacts() noexcept;
   void differentiate() noexcept;
   bool factorize() noexcept;

@@ -164,6 +164,7 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
     return {{{"waypoints", "0 0 0  0 0 0.6"}},
             {{"arcs", "0 0.6"}},
             {{"centerline", branches}, {"branch", "a"}}};
+  if (kind == "tendril.push") return {{{"block", "block"}, {"target", "t"}}};
   if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
     const auto plan = test::elastic_cases().front();
@@ -198,6 +199,7 @@ bool make(const ControllerKind& kind, const Settings& settings, TestScene& scene
       std::vector<SectionParameters>(sections, {.length = length, .bend_angle_limit = 6.0}),
       {.feed_limit = 1.2});
   scene.measured = scene.standing = Obstacles({sphere_at({0.3, 0.0, 0.1}, 0.03)});
+  scene.moving_count = kind.name == "tendril.push" ? 1 : 0;
   scene.target = {2.0, 0.0, 0.0};
   scene.post = {.name = "geom post", .kind = Solid::Kind::Capsule, .size = {0.03, 0.3, 0.0}};
   scene.post.X_BO.translation() = Eigen::Vector3d(0.0, 0.05, 0.65);
