@@ -191,7 +191,8 @@ constexpr double kRestRate = 0.04;
 
 /// Distance of a tip at a wall from its plan, from which it is blocked [m].
 constexpr double kBlockedDistance = 1e-3;
-/// A tip that lags along the wall by more than this sticks [m]; it is lifted, by a fraction of that.
+/// A tip that lags along the wall by more than this sticks [m]: it is led on, and lifted by a
+/// fraction of that.
 constexpr double kStickDistance = 1e-3, kLiftRatio = 1.0;
 constexpr double kHoldTime = 0.1;  // without correction after a contact: a sliding tip hops [s]
 
@@ -448,13 +449,15 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     const Eigen::Vector3d normal = wall_(next_memory);
     Eigen::Ref<Eigen::Vector3d> error = motion->error.head<3>();
     error -= std::min(0.0, normal.dot(error)) * normal;
-    error += kLiftRatio * std::max(0.0, error.norm() - kStickDistance) * normal;
+    const double lag = error.norm();
+    motion->frozen = motion->moving || lag <= kStickDistance;
+    error += kLiftRatio * (lag - kStickDistance) * normal;
   }
-  const Eigen::Vector3d lag = correct(*motion, measurement, memory, next_memory, command);
+  const Eigen::Vector3d known = correct(*motion, measurement, memory, next_memory, command);
   if (motion->reached && !motion->frozen && !blocked) {
     const double largest =
         kLeadGainRatio * TipIntegral::kStabilityFraction * measurement.fundamental_mode_damping;
-    lead_.adapt(lag, std::min(lead_gain_, largest), lead_memory_(next_memory));
+    lead_.adapt(known, std::min(lead_gain_, largest), lead_memory_(next_memory));
   }
   describe(*motion, measurement.X_BG, measurement, report);
   if (motion->reached && !motion->moving && blocked && off.norm() > kBlockedDistance)

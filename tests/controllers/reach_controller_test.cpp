@@ -300,14 +300,14 @@ TEST_CASE("reach: a tip that lags along a wall is led along it, and lifted where
     run.advance();
   }
   CHECK(run.report.status == ControllerStatus::Blocked);
+  if (lag < 0.001) {
+    CHECK(run.command.q == q);
+    return;
+  }
   const Vector3d moved =
       arm.measurement.tip_jacobian.topLeftCorner(3, robot.coordinate_count()) * (run.command.q - q);
   CHECK(moved.dot(along) > 0.0);
-  const double lift = moved.dot(normal) / moved.dot(along);
-  if (lag < 0.001)
-    CHECK(std::abs(lift) < 0.3);  // the inverse is damped
-  else
-    CHECK(lift > 0.3);
+  CHECK(moved.dot(normal) > 0.0);
 }
 
 namespace {
