@@ -269,8 +269,9 @@ TEST_CASE("snake model: links shorter than the body is thick collide with none t
           "[mjcf]") {
   // Round ends reach into the next but one from a length of twice the radius on, and so on.
   const double length = GENERATE(0.049, 0.04, 0.024, 0.016);
-  const std::string snake = "kind = \"snake\"\nradius = 0.025\njoints = 16\nlink_length = " +
-                            std::to_string(length) + "\n";
+  const std::string snake =
+      "kind = \"snake\"\nradius = 0.025\njoints = 16\nlink_length = " + std::to_string(length) +
+      "\n";
   Simulation straight = simulation(snake + "[start]\nposition = [0, 0, 1]\n");
   start(straight);
   CHECK(straight.data->ncon == 0);
