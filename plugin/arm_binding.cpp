@@ -455,8 +455,9 @@ FollowingError ArmBinding::following_error(int last_touched) const noexcept {
     if (coordinate.joints.empty()) continue;
     const auto i = static_cast<Eigen::Index>(k);
     const double exposed = mechanics_.exposed_fraction(coordinate, base.feed);
+    const double possible = command_.q[i] + mechanics_.tendon_drive().length_given_up(i);
     if (!coordinate.is_passive)
-      add(joints_[first].body, coordinate.offset + exposed * (command_.q[i] - coordinate.offset),
+      add(joints_[first].body, coordinate.offset + exposed * (possible - coordinate.offset),
           measurement_.q[i], coordinate.is_slide);
     first += coordinate.joints.size();
   }

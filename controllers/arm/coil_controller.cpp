@@ -33,6 +33,7 @@ constexpr double kMinExitLength = 0.02;      // [m]
 constexpr double kTightenStep = 2.5e-4;    // [m]
 constexpr double kInsideDistance = 0.008;  // of the tightest winding from the post's surface [m]
 constexpr double kFittedDistance = 0.003;  // of a fitted winding from one that touches [m]
+constexpr double kMaxNarrowing = 0.004;    // of an ellipsoid along the winding [m]
 constexpr double kMaxRetreat = 0.03;       // of the base, from the tightest winding on [m]
 constexpr double kApproachRate = 0.008;    // of tightening while nothing touches [m/s]
 constexpr double kContactRate = 0.0015;    // the same in contact, without force [m/s]
@@ -59,13 +60,38 @@ Eigen::Vector3d read_vector(const Settings& settings, const char* name) {
   throw ModelError(fmt::format("post = {}: {}", context.settings.text("post"), reason));
 }
 
+/// The cylinder along the longest axis of a box, through its edges, or of an ellipsoid, around its
+/// widest section and as long as it is nearly as wide.
+Post enclosing_post(const Solid& geom) {
+  Eigen::Index along = 0;
+  const double longest = geom.size.maxCoeff(&along);
+  Eigen::Matrix3d R = Eigen::Matrix3d::Zero();  // z along it
+  for (Eigen::Index i = 0; i < 3; ++i) R((along + 1 + i) % 3, i) = 1.0;
+  const Eigen::Vector3d size = R.transpose() * geom.size;
+  Post post{.X_BO = geom.X_BO, .radius = size.head<2>().norm(), .half_length = longest};
+  post.X_BO.rotate(R);
+  if (geom.kind == Solid::Kind::Ellipsoid) {
+    post.radius = size.head<2>().maxCoeff();
+    const double narrow = std::max(0.0, 1.0 - kMaxNarrowing / post.radius);
+    post.half_length = longest * std::sqrt(1.0 - narrow * narrow);
+  }
+  return post;
+}
+
 Post read_post(const ArmContext& context) {
   if (!context.settings.has("post"))
-    throw ModelError("post: missing: must be a cylinder or capsule of the scene");
+    throw ModelError("post: missing: must be a cylinder, capsule, box or ellipsoid of the scene");
   const Solid geom = context.scene.geom("post");
-  if (geom.kind != Solid::Kind::Cylinder && geom.kind != Solid::Kind::Capsule)
-    refuse_post(context, "must be a cylinder or a capsule");
-  return {.X_BO = geom.X_BO, .radius = geom.size.x(), .half_length = geom.size.y()};
+  switch (geom.kind) {
+    case Solid::Kind::Cylinder:
+    case Solid::Kind::Capsule:
+      return {.X_BO = geom.X_BO, .radius = geom.size.x(), .half_length = geom.size.y()};
+    case Solid::Kind::Box:
+    case Solid::Kind::Ellipsoid:
+      return enclosing_post(geom);
+    default:
+      refuse_post(context, "must be a cylinder, a capsule, a box or an ellipsoid");
+  }
 }
 
 /// Returns the smallest radius with which all sections can bend [m].
@@ -100,8 +126,8 @@ std::span<const SettingInfo> CoilController::settings() {
   static constexpr SettingInfo kOwnSettings[] = {
       setting::geom_name(
           "post", "",
-          "cylinder or capsule of the scene, by its name there, to coil around; it must be "
-          "given"),
+          "cylinder, capsule, box or ellipsoid of the scene, by its name there, to coil around "
+          "along its longest axis; it must be given"),
       setting::number("winding", "rad", "5.24", {0.0, 60.0, true}, "angle of the winding"),
       setting::number("force", "N", "5", {0.0, 1000.0, true},
                       "sum of the contact forces on the post with which it is held, within 30 %"),

@@ -12,7 +12,7 @@
 
 namespace tendril {
 
-/// A cylinder or capsule of the scene; base frame.
+/// A cylinder or capsule of the scene, or the cylinder around a box or an ellipsoid; base frame.
 struct Post {
   Eigen::Isometry3d X_BO = Eigen::Isometry3d::Identity();  ///< its middle; its axis is z
   double radius = 0.0, half_length = 0.0;                  ///< [m]

@@ -166,6 +166,7 @@ bool is_driven_in_part(const ArmContext& context) {
 TipIntegralOptions correction(const ArmContext& context, TipTask task, bool in_part) {
   TipIntegralOptions options = read_tip_integral(context.settings, context.timestep);
   options.direction = task != TipTask::Position;
+  options.within_lengths = true;
   if (in_part) options.corrected = context.actuation.projector();
   return options;
 }
@@ -190,6 +191,9 @@ constexpr double kRestRate = 0.04;
 
 /// Distance of a tip at a wall from its plan, from which it is blocked [m].
 constexpr double kBlockedDistance = 1e-3;
+/// A tip that lags along the wall by more than this sticks [m]: it is led on, and lifted by a
+/// fraction of that.
+constexpr double kStickDistance = 1e-3, kLiftRatio = 1.0;
 constexpr double kHoldTime = 0.1;  // without correction after a contact: a sliding tip hops [s]
 
 }  // namespace
@@ -292,6 +296,7 @@ ReachController::ReachController(const ArmContext& context, std::unique_ptr<Pose
   lead_memory_ = memory_.part(lead_.layout());
   integral_memory_ = memory_.part(integral_.layout());
   hold_ = memory_.number();
+  wall_ = memory_.matrix<Eigen::Vector3d>();
 }
 
 Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
@@ -432,17 +437,27 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     return;
   }
   const Eigen::Vector3d off = motion->error.head<3>();
-  if (walls_.correctable(measurement, off) != off)
+  const Eigen::Vector3d along = walls_.correctable(measurement, off);
+  if (along != off) {
     hold_(next_memory) = kHoldTime;
-  else
+    wall_(next_memory) = (along - off).normalized();
+  } else {
     hold_(next_memory) = std::max(0.0, hold_(memory) - measurement.timestep);
+  }
   const bool blocked = hold_(next_memory) > 0.0;
-  motion->frozen = motion->moving || blocked;
-  const Eigen::Vector3d lag = correct(*motion, measurement, memory, next_memory, command);
-  if (motion->reached && !motion->frozen) {
+  if (blocked) {
+    const Eigen::Vector3d normal = wall_(next_memory);
+    Eigen::Ref<Eigen::Vector3d> error = motion->error.head<3>();
+    error -= std::min(0.0, normal.dot(error)) * normal;
+    const double lag = error.norm();
+    motion->frozen = motion->moving || lag <= kStickDistance;
+    error += kLiftRatio * (lag - kStickDistance) * normal;
+  }
+  const Eigen::Vector3d known = correct(*motion, measurement, memory, next_memory, command);
+  if (motion->reached && !motion->frozen && !blocked) {
     const double largest =
         kLeadGainRatio * TipIntegral::kStabilityFraction * measurement.fundamental_mode_damping;
-    lead_.adapt(lag, std::min(lead_gain_, largest), lead_memory_(next_memory));
+    lead_.adapt(known, std::min(lead_gain_, largest), lead_memory_(next_memory));
   }
   describe(*motion, measurement.X_BG, measurement, report);
   if (motion->reached && !motion->moving && blocked && off.norm() > kBlockedDistance)

@@ -150,7 +150,8 @@ class ReachController final : public ArmController {
   MatrixSlot<Eigen::VectorXd> failed_body_;
   Slot<double> off_time_;
   Block lead_memory_, integral_memory_;
-  Slot<double> hold_;  // time left without correction at a wall [s]
+  Slot<double> hold_;                 // time left without correction into a wall [s]
+  MatrixSlot<Eigen::Vector3d> wall_;  // its normal
 
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_solution_;        // scratch

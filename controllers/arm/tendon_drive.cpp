@@ -1,6 +1,7 @@
 #include "controllers/arm/tendon_drive.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "controllers/arm/servo.hpp"
@@ -12,6 +13,8 @@ namespace {
 /// Weight of a length's force relative to the bends' moments, where not all can be made: both in
 /// units of the effect of one tendon.
 constexpr double kLengthWeight = 0.03;
+/// Part of a length's force that rounding may miss.
+constexpr double kMadeFraction = 1e-3;
 constexpr double kMinGain = 1e-3;  ///< of a muscle, relative to that of the straight arm
 
 }  // namespace
@@ -80,6 +83,7 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
   distribution_ = TensionDistribution(std::move(moments), std::move(low), std::move(high));
   moments_ = Eigen::VectorXd::Zero(rows);
   tensions_ = Eigen::VectorXd::Zero(count);
+  given_up_ = Eigen::VectorXd::Zero(rows);
 }
 
 void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths,
@@ -95,6 +99,15 @@ void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths
     moments_[row] = weight_[row] * moment;
   }
   distribute(lengths);
+  for (std::size_t i = 0; i < bends_.size(); ++i) {
+    const auto& [k, body, is_length] = bends_[i];
+    if (!is_length) continue;
+    const auto row = static_cast<Eigen::Index>(i);
+    const double desired = moments_[row] / weight_[row], made = force_on(k);
+    const bool is_made = std::abs(made - desired) <= kMadeFraction * std::abs(desired);
+    const double held = body.moment(motion.desired[k], motion.rate[k], motion.load[k]);
+    given_up_[row] = is_made ? 0.0 : (made - held) / body.stiffness;
+  }
   for (std::size_t t = 0; t < tendons_.size(); ++t) {
     const ArmTendon& tendon = tendons_[t];
     const auto row = static_cast<Eigen::Index>(t);
@@ -135,6 +148,12 @@ void TendonDrive::commands_of_tensions(const Eigen::VectorXd& tensions,
     tensions_[row] = std::clamp(tensions[row], tendon.limit, tendon.max_tension);
     commands[t] = tensions_[row] / tendon.gain_at(lengths[t].value);
   }
+}
+
+double TendonDrive::length_given_up(Eigen::Index coordinate) const noexcept {
+  for (std::size_t i = 0; i < bends_.size(); ++i)
+    if (bends_[i].coordinate == coordinate) return given_up_[static_cast<Eigen::Index>(i)];
+  return 0.0;
 }
 
 void TendonDrive::distribute(std::span<const Length> lengths) noexcept {

@@ -75,6 +75,9 @@ class TendonDrive {
                            std::span<double> commands) noexcept;
   void commands_of_tensions(const Eigen::VectorXd& tensions, std::span<const Length> lengths,
                             std::span<double> commands) noexcept;
+  /// Returns by how much the tensions of the last `commands` leave the length of the bend off its
+  /// command, because the bends come first [m]; 0 for a bend, and for a length that they make.
+  [[nodiscard]] double length_given_up(Eigen::Index coordinate) const noexcept;
   /// Returns the force of the tensions of the last `commands` on a coordinate [N m], [N].
   [[nodiscard]] double force_on(Eigen::Index coordinate) const noexcept {
     return force_on(coordinate, tensions_);
@@ -95,7 +98,7 @@ class TendonDrive {
   bool feeds_back_ = false;
   Eigen::VectorXd weight_;  // of each bend, in least squares
   // Scratch.
-  Eigen::VectorXd moments_, tensions_;
+  Eigen::VectorXd moments_, tensions_, given_up_;
 };
 
 }  // namespace tendril

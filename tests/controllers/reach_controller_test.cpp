@@ -275,6 +275,41 @@ TEST_CASE("reach: at a wall in front of the target nothing is integrated, and th
   CHECK(run.report.status == ControllerStatus::Working);
 }
 
+TEST_CASE("reach: a tip that lags along a wall is led along it, and lifted where it sticks",
+          "[controllers]") {
+  const auto seed = GENERATE(range(0u, 10u));
+  CAPTURE(seed);
+  Random random(seed);
+  const ContinuumRobot robot = plain_robot();
+  ReachController controller = make(robot);
+  KinematicArm arm(robot, kTimestep);
+  const Eigen::Isometry3d X_BG = reachable(random, robot);
+  arm.move_target(X_BG.translation());
+  ControllerRun run(controller, robot);
+  for (int i = 0; i < 1200; ++i) run.step(arm);
+  // It is held 2 mm before the wall's other side, and lags along the wall.
+  const double lag = GENERATE(0.0005, 0.01);
+  CAPTURE(lag);
+  const Vector3d normal = -X_BG.linear().col(2), along = X_BG.linear().col(0);
+  arm.measurement.X_BE.translation() = X_BG.translation() + 0.002 * normal - lag * along;
+  arm.measurement.contacts.assign(
+      1, {.normal = normal, .force = 1.0, .arc_length = 10.0, .is_fixed = true});
+  const VectorXd q = run.command.q;
+  for (int i = 0; i < 20; ++i) {
+    run.update(arm.measurement);
+    run.advance();
+  }
+  CHECK(run.report.status == ControllerStatus::Blocked);
+  if (lag < 0.001) {
+    CHECK(run.command.q == q);
+    return;
+  }
+  const Vector3d moved =
+      arm.measurement.tip_jacobian.topLeftCorner(3, robot.coordinate_count()) * (run.command.q - q);
+  CHECK(moved.dot(along) > 0.0);
+  CHECK(moved.dot(normal) > 0.0);
+}
+
 namespace {
 
 /// The first section is passive and bent, of the second one tendons bend u alone, and only towards

@@ -188,6 +188,13 @@ TEST_CASE("chambers: where not all can be had, the bend goes before the length",
   const Eigen::Vector3d made = forces(commands);
   CHECK(made[0] == Approx(0.2 * kBody).epsilon(0.01));
   CHECK(made[2] >= 0.2 * kBody / kDistance * 0.95);  // a chamber alone lengthens as it bends
+  // The length at which the body holds what was made, from its rest at -5 mm.
+  CHECK(m.desired[2] + drive.length_given_up(2) == Approx(made[2] / kAxial - 0.005));
+  CHECK(drive.length_given_up(0) == 0.0);
+  m.desired[2] = 0.01;  // enough for both
+  m.position = m.desired;
+  drive.commands(m, std::vector<TendonDrive::Length>(3), commands);
+  CHECK(drive.length_given_up(2) == 0.0);
 }
 
 TEST_CASE("chambers: a lag is fed forward, and errors are fed back where that is stable",

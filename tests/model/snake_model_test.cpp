@@ -265,6 +265,24 @@ TEST_CASE("snake model: neighbors do not collide, others do when asked to", "[mj
   CHECK(ghost.data->ncon == 0);
 }
 
+TEST_CASE("snake model: links shorter than the body is thick collide with none that they overlap",
+          "[mjcf]") {
+  // Round ends reach into the next but one from a length of twice the radius on, and so on.
+  const double length = GENERATE(0.049, 0.04, 0.024, 0.016);
+  const std::string snake =
+      "kind = \"snake\"\nradius = 0.025\njoints = 16\nlink_length = " + std::to_string(length) +
+      "\n";
+  Simulation straight = simulation(snake + "[start]\nposition = [0, 0, 1]\n");
+  start(straight);
+  CHECK(straight.data->ncon == 0);
+  // Head on tail, they collide.
+  Simulation ring = simulation(snake +
+                               "[start]\nangles = [0.8, 0, 0.8, 0, 0.8, 0, 0.8, 0, 0.8, 0, 0.8, 0, "
+                               "0.8, 0, 0.8, 0]\nposition = [0, 0, 1]\n");
+  start(ring);
+  CHECK(ring.data->ncon > 0);
+}
+
 TEST_CASE("snake model: the start is at its height and about its place", "[mjcf]") {
   const std::string shape = GENERATE("capsule", "box");
   Simulation s = simulation(kSnake + "shape = \"" + shape +

@@ -18,7 +18,7 @@ constexpr KeyInfo kSectionKeys[]{
     {"variable_length", "m",
      "largest variable part S_Δ of the length. 0: a section of fixed length; a telescopic section "
      "has no constant part"},
-    {"bend_limit", "rad", "largest bend angle, at full variable length"},
+    {"bend_limit", "rad", "largest bend angle, at full variable length; with less, in proportion"},
     {"length_weights", "",
      "relative lengths of sub-sections (> 0); with `angle_weights`, of the same count",
      "one sub-section"},

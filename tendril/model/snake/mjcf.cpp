@@ -179,9 +179,21 @@ class Writer {
     return k % 2 == 0 ? "0.16 0.44 0.71 1" : "0.25 0.58 0.55 1";
   }
 
+  [[nodiscard]] static std::string body_name(int link) {
+    return link == 0 ? names::kBase : names::snake_link(link);
+  }
+
+  /// Excludes neighbors, and links whose round ends overlap because those between are short.
   void excludes() {
-    for (int k = is_free() ? 1 : 2; k <= snake_.link_count(); ++k)
-      mjcf_.exclude(k == 1 ? names::kBase : names::snake_link(k - 1), names::snake_link(k));
+    const double thickness = snake_.shape == LinkShape::Capsule ? 2.0 * snake_.radius : 0.0;
+    const int first = is_free() ? 0 : 1;
+    for (int k = first + 1; k <= snake_.link_count(); ++k) {
+      double between = 0.0;
+      for (int i = k - 1; i >= first && (i == k - 1 || between < thickness); --i) {
+        mjcf_.exclude(body_name(i), names::snake_link(k));
+        between += snake_.link_length(i);
+      }
+    }
   }
 
   void scales(const SnakeScales& scales) {
