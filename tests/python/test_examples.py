@@ -75,7 +75,7 @@ def test_pyright(tmp_path: Path) -> None:
     (tmp_path / "pyrightconfig.json").write_text(
         json.dumps(
             {
-                "include": [str(ROOT / "python/examples"), str(ROOT / "docs/start/scripts")],
+                "include": [*map(str, EXAMPLES), str(ROOT / "docs/start/scripts")],
                 "typeCheckingMode": "standard",
                 "venvPath": str(Path(sys.prefix).parent),
                 "venv": Path(sys.prefix).name,
