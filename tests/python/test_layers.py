@@ -23,7 +23,16 @@ FLOORS = (
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 #: May be imported in a function: what a build tree does not have, or few runs need.
-LATE = {"_engine", "_errors", "_recording_file", "_sim", "controllers", "sweep.ray", "worlds.device_batch"}
+LATE = {
+    "_engine",
+    "_errors",
+    "_recording_file",
+    "_sim",
+    "controllers",
+    "sweep.ray",
+    "worlds.device_batch",
+    "worlds.judged_run",
+}
 
 
 def name_of(file: Path) -> str:

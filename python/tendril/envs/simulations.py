@@ -17,6 +17,7 @@ import numpy.typing as npt
 from mujoco.batch import Batch, SimulationError
 
 from tendril import ModelError, _sim
+from tendril.worlds import require_warp
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -35,6 +36,7 @@ def make_batch(model: mujoco.MjModel, count: int, processor: Processor) -> Any:
     """MuJoCo's simulations of a model, or those of MuJoCo Warp."""
     if isinstance(processor, int):
         return Batch(model, count, processor)
+    require_warp()
     from tendril.worlds.device_batch import DeviceBatch
 
     return DeviceBatch(model, count, processor)
