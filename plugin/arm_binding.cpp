@@ -96,6 +96,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
       target_mocap_(-1),
+      body_radius_(largest_radius(description)),
       obstacles_(scene.release_obstacles()),
       memory_(description, *controller_) {
   const mjModel* m = context.model;

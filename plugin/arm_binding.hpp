@@ -56,10 +56,20 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     std::vector<int> actuators;             ///< in the order of its servos
     ArmMechanics mechanics;
     double fundamental_mode_damping;  ///< [1/s]
+    double body_radius;               ///< largest of the sections [m]
+    const ArmContacts* contacts;      ///< null: its controller does not sense them
   };
   [[nodiscard]] Parts parts() const {
-    return {base_body_, tip_site_,  target_mocap_, joints_,
-            feed_,      actuators_, mechanics_,    measurement_.fundamental_mode_damping};
+    return {base_body_,
+            tip_site_,
+            target_mocap_,
+            joints_,
+            feed_,
+            actuators_,
+            mechanics_,
+            measurement_.fundamental_mode_damping,
+            body_radius_,
+            contacts_ ? &*contacts_ : nullptr};
   }
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
@@ -110,6 +120,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
 
   std::unique_ptr<ContinuumRobot> robot_;
   int base_body_, tip_site_, target_mocap_;
+  double body_radius_;
   std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;

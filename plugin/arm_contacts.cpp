@@ -49,6 +49,14 @@ std::optional<ArmContacts::Touch> ArmContacts::touch(const mjModel* m,
   return Touch{contact.geom[first_is_arm ? 0 : 1], contact.geom[first_is_arm ? 1 : 0]};
 }
 
+ArmContacts::Geom ArmContacts::geom(const mjModel* m, int geom) const noexcept {
+  const int body = m->geom_bodyid[geom];
+  const auto b = static_cast<std::size_t>(body);
+  if (joints_up_to_body_[b] < 0)
+    return {.is_guide = body == base_body_, .is_fixed = is_fixed(m, body)};
+  return {.link = static_cast<int>(link_of(m, geom)), .arc_length = arc_length_[b]};
+}
+
 std::size_t ArmContacts::link_of(const mjModel* m, int geom) const noexcept {
   // What is mounted past the last link counts as a part of it.
   const auto link = static_cast<std::size_t>(m->geom_bodyid[geom] - first_link_);
@@ -66,18 +74,18 @@ void ArmContacts::read(const mjModel* m, const mjData* d,
     const mjContact& contact = d->contact[c];
     const auto at = touch(m, contact);
     if (!at) continue;
-    const std::size_t link = link_of(m, at->own);
-    const auto body = static_cast<std::size_t>(m->geom_bodyid[at->own]);
+    const Geom own = geom(m, at->own), other = geom(m, at->other);
+    const auto link = static_cast<std::size_t>(own.link);
     response_.add(
         {.position = ConstVector3(contact.pos),
          // The frame's x axis points from the first geom to the second.
          .normal = (at->own == contact.geom[0] ? -1.0 : 1.0) * ConstVector3(contact.frame),
          .depth = -contact.dist,
          .force = link_force[link] / touches_[link],
-         .arc_length = arc_length_[body],
-         .joints = joints_up_to_body_[body],
-         .is_guide = m->geom_bodyid[at->other] == base_body_,
-         .is_fixed = is_fixed(m, m->geom_bodyid[at->other])});
+         .arc_length = own.arc_length,
+         .joints = joints_up_to_body_[static_cast<std::size_t>(m->geom_bodyid[at->own])],
+         .is_guide = other.is_guide,
+         .is_fixed = other.is_fixed});
   }
 }
 

@@ -20,6 +20,15 @@ class ArmContacts {
   ArmContacts(const mjModel* m, const ArmMechanics& mechanics, std::span<const JointAddress> joints,
               int base_body, std::size_t links);
 
+  /// What a geom of the model is to the contacts.
+  struct Geom {
+    int link = -1;            ///< of all sections, from 0; -1: not of the arm
+    double arc_length = 0.0;  ///< of its body's middle along the arm, from its root [m]
+    bool is_guide = false;    ///< feeds the arm
+    bool is_fixed = false;    ///< no force moves it
+  };
+  [[nodiscard]] Geom geom(const mjModel* m, int geom) const noexcept;
+
   /// Reads the contacts of this step.
   /// @param link_force  normal force on every link in the last step [N]
   void read(const mjModel* m, const mjData* d, std::span<const double> link_force) noexcept;

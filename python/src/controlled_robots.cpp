@@ -34,11 +34,31 @@ nb::dict servo_dict(const Servo& servo, int actuator) {
   return out;
 }
 
-void add_arm(nb::dict& out, const ArmBinding::Parts& arm) {
+/// Of each geom of the model.
+nb::dict contact_dict(const ArmContacts& contacts, const mjModel& m) {
+  nb::list links, arc_lengths, are_guides, are_fixed;
+  for (int i = 0; i < m.ngeom; ++i) {
+    const ArmContacts::Geom geom = contacts.geom(&m, i);
+    links.append(geom.link);
+    arc_lengths.append(geom.arc_length);
+    are_guides.append(geom.is_guide);
+    are_fixed.append(geom.is_fixed);
+  }
+  nb::dict out;
+  out["link"] = links;
+  out["arc_length"] = arc_lengths;
+  out["is_guide"] = are_guides;
+  out["is_fixed"] = are_fixed;
+  return out;
+}
+
+void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
   const ArmMechanics& mechanics = arm.mechanics;
   out["base_body"] = arm.base_body;
   out["tip_site"] = arm.tip_site;
   out["target_mocap"] = arm.target_mocap;
+  out["body_radius"] = arm.body_radius;
+  if (arm.contacts != nullptr) out["contacts"] = contact_dict(*arm.contacts, m);
   out["fundamental_mode_damping"] = arm.fundamental_mode_damping;
   const Eigen::Vector3d& g = mechanics.options().gravity;
   out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());
@@ -132,14 +152,14 @@ nb::object path_points(const FollowController& controller) {
   return out.take();
 }
 
-nb::dict robot_dict(const ControlledRobot& robot) {
+nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m) {
   nb::dict settings, out;
   for (const auto& [name, text] : robot.settings) settings[name.c_str()] = text;
   out["prefix"] = robot.prefix;
   out["controller"] = robot.controller;
   out["settings"] = settings;
   const RobotBinding& binding = robot.instance->binding();
-  if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) add_arm(out, arm->parts());
+  if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) add_arm(out, arm->parts(), m);
   if (const auto* snake = dynamic_cast<const SnakeBinding*>(&binding))
     add_snake(out, snake->parts());
   if (const auto* gait = dynamic_cast<const GaitController*>(&binding.controller()))
@@ -161,7 +181,7 @@ void bind_controlled_robots(nb::module_& module) {
         const simulation::EngineLog log;
         nb::list robots;
         const auto& m = native<const mjModel>(model);
-        for (const ControlledRobot& robot : controlled_robots(&m)) robots.append(robot_dict(robot));
+        for (const ControlledRobot& robot : controlled_robots(&m)) robots.append(robot_dict(robot, m));
         return robots;
       },
       nb::arg("model"),

@@ -23,6 +23,7 @@
 #include "simulation/experiment/input_files.hpp"
 #include "simulation/experiment/summary.hpp"
 #include "simulation/families/families.hpp"
+#include "simulation/scene/physical_faults.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -138,13 +139,16 @@ class PyRun {
   /// Writes what the motions say of a time to the data, for programs that step it themselves.
   void move(double time) { prepared_->motions.apply(native<mjData>(data_), time); }
 
-  /// MuJoCo's model of the scene with the same settings, without controllers.
+  /// MuJoCo's model of the scene with the same settings and faults, without controllers. Throws
+  /// ModelError for a fault that is not of the model, or does not last.
   [[nodiscard]] nb::object plain_model() const {
     const simulation::EngineLog log;
     std::vector<simulation::Setting> settings = prepared_->settings;
     if (!prepared_->scene.robots.empty())
       settings.push_back({"controller.plugin", {"none"}, "plain model"});
-    return mujoco_model(simulation::load_scene(experiment_->scene, settings).model);
+    simulation::Scene scene = simulation::load_scene(experiment_->scene, settings);
+    simulation::add_lasting_faults(prepared_->faults, *scene.model);
+    return mujoco_model(std::move(scene.model));
   }
 
   /// Runs to the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
@@ -202,9 +206,7 @@ void bind_experiment(nb::module_& module) {
       .def_ro("duration", &simulation::Experiment::duration)
       .def_ro("seed", &simulation::Experiment::seed)
       .def_prop_ro("varies",
-                   [](const simulation::Experiment& file) { return !file.variations.empty(); })
-      .def_prop_ro("has_faults",
-                   [](const simulation::Experiment& file) { return !file.faults.empty(); });
+                   [](const simulation::Experiment& file) { return !file.variations.empty(); });
   module.def(
       "load_experiment",
       [](const std::filesystem::path& file) {

@@ -173,7 +173,6 @@ class Experiment:
         self.duration = self._file.duration  #: of simulated time, s; of a family that of its scenes is in force
         self.seed = self._file.seed
         self.varies = self._file.varies  #: whether it has `[vary]`
-        self.has_faults = self._file.has_faults  #: whether it has a `[[fault]]`
 
     def __repr__(self) -> str:
         return f"Experiment({str(self.file)!r})"

@@ -231,4 +231,18 @@ void PhysicalFaults::change_active(mjModel& model) {
     if (entry.active) std::visit(Changer{*this, entry, model}, entry.fault.kind);
 }
 
+void add_lasting_faults(std::span<const Fault> faults, mjModel& model) {
+  for (const Fault& fault : faults) {
+    if (fault.of_measurement() != nullptr || std::holds_alternative<fault::ActuatorDelay>(fault.kind) ||
+        std::holds_alternative<fault::ActuatorStuck>(fault.kind) ||
+        std::holds_alternative<fault::Kick>(fault.kind))
+      refuse(fault, "does not change numbers of the model: not supported without a run");
+    if (!fault.is_active(0.0) || fault.end < std::numeric_limits<double>::infinity())
+      refuse(fault, "start, end: must be the whole run without one");
+  }
+  if (faults.empty()) return;
+  const DataPtr data = make_data(model);
+  PhysicalFaults(faults, model).apply(model, *data);
+}
+
 }  // namespace tendril::simulation

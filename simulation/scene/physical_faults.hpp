@@ -60,4 +60,8 @@ class PhysicalFaults {
   DataPtr scratch_;  // for constants of the model
 };
 
+/// Makes faults part of a model without a run. Throws ModelError for one that does not last from
+/// the start of a run to its end, or that is not of the model's numbers.
+void add_lasting_faults(std::span<const Fault> faults, mjModel& model);
+
 }  // namespace tendril::simulation

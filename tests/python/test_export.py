@@ -350,3 +350,44 @@ def test_a_full_disk_is_one_line(file: Path, tmp_path: Path, blocks: int) -> Non
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
     assert done.returncode == 4 and done.stderr.count("\n") == 1 and "could not be written" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def sweep_and_export(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "e.toml").write_text(
+        f'scene = "{td.share}/scenes/reach/reach.xml"\nduration = 0.1\n'
+        '[vary]\n"option.viscosity" = { uniform = [0, 5] }\n[[check]]\nmetric = "tip_error_max"\nmax = 1\n'
+    )
+    return tendril("sweep", folder / "e.toml", "--out", folder / "out", "--no-report", *options)
+
+
+def test_a_sweep_exports_what_export_makes_of_its_folder(tmp_path: Path) -> None:
+    done = sweep_and_export(tmp_path, "--seeds", "7-8", "--export", "robomimic --fps 50 --reward=-arm_tip_error")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith(str(tmp_path / "out/robomimic.hdf5"))
+    again = export(tmp_path / "out", "robomimic", tmp_path / "again.hdf5", "--fps", 50, "--reward=-arm_tip_error")
+    with h5py.File(tmp_path / "out/robomimic.hdf5") as own, h5py.File(again) as other:
+        assert sorted(own["data"]) == ["demo_0", "demo_1"]
+        for demo in own["data"]:
+            for name in ("actions", "rewards", "states"):
+                assert np.array_equal(own["data"][demo][name], other["data"][demo][name])
+    seeds = [json.loads(line)["seed"] for file in (tmp_path / "out/journal").iterdir() for line in open(file)]
+    assert sorted(seeds) == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--export", "lerobt"], "--to: lerobt: must be one of parquet"),
+        (["--export", "csv --fps x"], "--fps: x: must be a number"),
+        (["--export", "csv --video"], "--video: must be given with --to lerobot"),
+        (["--export", "csv '"], "--export: csv ': No closing quotation"),
+        (["--export", "csv", "--shard", "0/2"], "--export: must be of one whole sweep"),
+        (["--export", "csv", "--seeds", "8-7"], "--seeds: 8-7: must be FIRST-LAST with FIRST <= LAST"),
+    ],
+)
+def test_a_wrong_export_of_a_sweep_is_refused_before_the_first_run(
+    tmp_path: Path, options: list[str], said: str
+) -> None:
+    done = sweep_and_export(tmp_path, "--seeds", "2", *options)
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()

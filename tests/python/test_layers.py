@@ -16,8 +16,8 @@ FLOORS = (
     ("experiment", "playback", "report.figure", "report.labels", "report.notebook", "report.style"),
     ("recording",),
     ("_window", "report"),
-    ("sweep",),
-    ("compare", "export", "identify"),
+    ("export", "sweep"),
+    ("compare", "identify"),
     ("tendril", "__main__"),  # what users import, and what starts the commands
     ("envs", "worlds"),
 )

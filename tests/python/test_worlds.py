@@ -85,6 +85,35 @@ def test_worlds_with_their_own_draws_move_as_the_runs_of_their_seeds(experiment)
         assert controller == pytest.approx(error, abs=1e-5)
 
 
+WALLED = """
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.8, 1.8]
+points = [[0.05, 0.03, 0.16], [0.105, 0.03, 0.15], [0.105, -0.05, 0.15]]
+"""
+
+
+def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, tmp_path):
+    file = experiment()
+    wall = '<geom type="box" size="0.01 0.2 0.2" pos="0.108 0 0.1"/>'  # the target ends in it
+    (tmp_path / "scene.xml").write_text(SCENE.replace("<worldbody>", "<worldbody>" + wall))
+    file.write_text(WALLED)
+    worlds = Worlds(file, 1, "cpu")
+    run = td.Experiment(file).start()
+    steps, touched = 900, False
+    for _ in range(steps):
+        run.step()
+        touched = touched or run.data.ncon > 0
+    worlds.step(steps)
+    tip = worlds.model.site("arm_tip").id
+    assert touched
+    assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - run.data.site_xpos[tip]).max() < 5e-4  # m
+    assert worlds.controllers[0].status.numpy()[0] == run.data.sensor("arm_status").data[0]
+
+
 def test_worlds_are_reset_one_by_one(experiment):
     worlds = Worlds(experiment(), 2, "cpu")
     worlds.step(20)
@@ -132,6 +161,7 @@ def test_models_with_other_elements_are_refused():
     ("change", "message"),
     [
         ({"count": 0}, "count: 0: must be >= 1"),
+        ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.avoidance": True}}, "arm: avoidance = true: must be false in worlds"),
         (
@@ -148,10 +178,45 @@ def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change
     assert "\n" not in str(caught.value)
 
 
-def test_faults_are_not_left_out_silently(experiment):
-    fault = '[[fault]]\nname = "stiffness"\nkind = "stiffness"\nfactor = 0.5\n'
-    with pytest.raises(td.ModelError, match="fault: not supported in worlds"):
-        Worlds(experiment(fault), 1, "cpu")
+BODY_FAULTS = """
+[[fault]]
+name = "softer"
+kind = "stiffness"
+factor = 0.5
+[[fault]]
+name = "load"
+kind = "payload"
+body = "arm_s2_l4"
+mass = 0.02
+[vary]
+"fault.softer.factor" = { log_uniform = [0.5, 2] }
+"""
+
+
+def test_worlds_have_the_faults_of_their_bodies(experiment):
+    worlds = Worlds(experiment(BODY_FAULTS), 2, "cpu")
+    worlds.record([0, 1])
+    worlds.step(STEPS)
+    assert np.abs(worlds.qpos.numpy()[0] - worlds.qpos.numpy()[1]).max() > 1e-4
+    for world in range(2):
+        assert worlds.distance_from_c(world).max() < 3e-6
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ('kind = "noise"\nchannel = "tip"\nsigma = 1e-4', "fault some: does not change numbers of the model"),
+        (
+            'kind = "kick"\nbody = "arm_s1_l1"\nforce = [1, 0, 0]\nduration = 0.1',
+            "fault some: does not change numbers of the model",
+        ),
+        ('kind = "stiffness"\nfactor = 0.5\nstart = 0.1', "fault some: start, end: must be the whole run"),
+    ],
+)
+def test_other_faults_are_refused(experiment, fault, message):
+    with pytest.raises(td.ModelError, match=message) as caught:
+        Worlds(experiment('[[fault]]\nname = "some"\n' + fault + "\n"), 1, "cpu")
+    assert "experiment.toml:13" in str(caught.value)
 
 
 def test_a_mask_of_another_size_is_refused(experiment):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tendril._command import make_parser
+from tendril._command import Parser, make_parser
 from tendril._errors import ModelError
 from tendril._files import refuse_inputs
 from tendril._meant import meant
@@ -30,17 +31,18 @@ class Format:
     write: Callable[[Recording, Path, Choice], None] | None = None  # one file a recording
     join: Callable[[Iterator[Steps], Path, str], str] | None = None  # all recordings; returns what was written
     ending: str = ""  # of the name of a recording's file
-    extra: str = ""  # of the package, that has the modules of the format
+    module: str = ""  # that the format needs
+    extra: str = ""  # of the package, that has the module
 
 
 FORMATS = {
-    "parquet": Format(is_own_parquet, write_parquet, ending=".parquet", extra="data"),
+    "parquet": Format(is_own_parquet, write_parquet, ending=".parquet", module="pyarrow", extra="data"),
     "csv": Format(is_own_csv, write_csv, ending=".csv"),
     "npz": Format(is_own_npz, write_npz, ending=".npz"),
-    "mcap": Format(is_own_mcap, write_mcap, ending=".mcap", extra="view"),
-    "rrd": Format(is_own_rrd, write_rrd, ending=".rrd", extra="view"),
-    "minari": Format(None, join=write_minari, extra="data"),
-    "lerobot": Format(None, join=write_lerobot, extra="data"),
+    "mcap": Format(is_own_mcap, write_mcap, ending=".mcap", module="mcap", extra="view"),
+    "rrd": Format(is_own_rrd, write_rrd, ending=".rrd", module="rerun", extra="view"),
+    "minari": Format(None, join=write_minari, module="minari", extra="data"),
+    "lerobot": Format(None, join=write_lerobot, module="pyarrow", extra="data"),
     "robomimic": Format(is_own_robomimic, join=write_robomimic),
 }
 
@@ -58,13 +60,31 @@ def sources(source: Path) -> list[tuple[str, Path]]:
     return found
 
 
-def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
+@dataclass(frozen=True)
+class Request:
+    """What a command line asks for."""
+
+    kind: str
+    out: Path
+    choice: Choice
+
+    def check(self) -> None:
+        """Throws ModelError for a format that does not exist, or whose module is not installed."""
+        if self.kind not in FORMATS:
+            raise ModelError(f"--to: {self.kind}: must be one of {', '.join(FORMATS)}{meant(self.kind, FORMATS)}")
+        form = FORMATS[self.kind]
+        if form.module and importlib.util.find_spec(form.module) is None:
+            package = {"rerun": "rerun-sdk"}.get(form.module, form.module)
+            raise ModelError(
+                f"--to: {self.kind}: Python module {form.module} is missing: pip install {package}, or with all others "
+                f'"tendril-mujoco[{form.extra}]"'
+            )
+
+
+def export(source: Path, asked: Request) -> str:
     """Exports, and returns for people what was written. Throws ModelError, RecordingError, OSError."""
-    if kind not in FORMATS:
-        raise ModelError(f"--to: {kind}: must be one of {', '.join(FORMATS)}{meant(kind, FORMATS)}")
-    form = FORMATS[kind]
+    kind, out, choice, form = asked.kind, asked.out, asked.choice, FORMATS[asked.kind]
     files = sources(source)
-    refuse_inputs(out, source)
     is_folder = form.is_own is None or (form.write is not None and source.is_dir())
     if is_folder and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out}: is not empty: choose another -o")
@@ -94,17 +114,8 @@ def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
     return f"{said}; left out, as they have no value: {', '.join(left_out)}" if left_out else said
 
 
-def main(words: Sequence[str]) -> int:
-    """`tendril export`."""
-    command = make_parser(
-        "export",
-        "Writes recordings in formats of tables, data sets and viewers (docs/guide/export.md).",
-        "Example: tendril export out/tube/rollout.h5 --to parquet -o tube.parquet",
-    )
-    command.add_argument("source", type=Path, help="recording (.h5), or folder of a sweep")
-    command.add_argument("other", nargs="?", help=argparse.SUPPRESS)
-    command.add_argument("--to", metavar="FORMAT", help=", ".join(FORMATS))
-    command.add_argument("-o", "--output", type=Path, help="file or folder")
+def add_choice(command: Parser) -> None:
+    """Adds the options of what is exported of every recording."""
     command.add_argument("--fps", help="rows a second [all; mcap, rrd: 50]")
     command.add_argument(
         "--observation",
@@ -117,30 +128,44 @@ def main(words: Sequence[str]) -> int:
     command.add_argument(
         "--video", action="store_true", help="with lerobot: videos from the camera of the images, 640 x 480"
     )
+
+
+def request(kind: str, out: Path, options: argparse.Namespace) -> Request:
+    """Throws ModelError for options that do not go together."""
+    if options.video and kind != "lerobot":
+        raise ModelError("--video: must be given with --to lerobot")
+    try:
+        fps = None if options.fps is None else float(options.fps)
+    except ValueError:
+        raise ModelError(f"--fps: {options.fps}: must be a number") from None
+    observation = tuple(options.observation or STATE)
+    asked = Request(kind, out, Choice(fps, observation, options.action, options.reward, options.video))
+    asked.check()
+    return asked
+
+
+def main(words: Sequence[str]) -> int:
+    """`tendril export`."""
+    command = make_parser(
+        "export",
+        "Writes recordings in formats of tables, data sets and viewers (docs/guide/export.md).",
+        "Example: tendril export out/tube/rollout.h5 --to parquet -o tube.parquet",
+    )
+    command.add_argument("source", type=Path, help="recording (.h5), or folder of a sweep")
+    command.add_argument("other", nargs="?", help=argparse.SUPPRESS)
+    command.add_argument("--to", metavar="FORMAT", help=", ".join(FORMATS))
+    command.add_argument("-o", "--output", type=Path, help="file or folder")
+    add_choice(command)
     command.add_argument("--quiet", action="store_true", help="print nothing")
     options = command.parse_args(words)
     if options.other:
         raise ModelError(f"{options.other}: must be given with its format: --to FORMAT -o {options.other}")
     if options.to is None or options.output is None:
         command.error("the following arguments are required: --to, -o/--output")
-    if options.video and options.to != "lerobot":
-        raise ModelError("--video: must be given with --to lerobot")
-    try:
-        fps = None if options.fps is None else float(options.fps)
-    except ValueError:
-        raise ModelError(f"--fps: {options.fps}: must be a number") from None
-    choice = Choice(fps, tuple(options.observation or STATE), options.action, options.reward, options.video)
+    asked = request(options.to, options.output, options)
+    refuse_inputs(options.output, options.source)
     replaced = " (an earlier file is replaced)" if options.output.is_file() else ""
-    try:
-        said = export(options.source, options.to, options.output, choice)
-    except ImportError as error:
-        if error.name in (None, "h5py", "mujoco", "numpy") or not FORMATS[options.to].extra:
-            raise
-        package = {"rerun": "rerun-sdk"}.get(error.name, error.name)
-        raise ModelError(
-            f"--to: {options.to}: Python module {error.name} is missing: pip install {package}, or with all others "
-            f'"tendril-mujoco[{FORMATS[options.to].extra}]"'
-        ) from None
+    said = export(options.source, asked)
     if not options.quiet:
         print(said + replaced)
     return 0

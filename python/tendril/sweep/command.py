@@ -19,12 +19,13 @@ from tendril._program import find_program
 from tendril._progress import Line
 from tendril._python_command import NOT_REPEATED
 from tendril._reading import read_toml
+from tendril.export.command import FORMATS, Request, add_choice, export, request
 from tendril.sweep import report as sweep_report
 from tendril.sweep.dataset import Dataset, merge
 from tendril.sweep.driver import Options
 from tendril.sweep.engine import SweepResult, in_shard, run_sweep
 from tendril.sweep.folder import is_running
-from tendril.sweep.plan import SweepPlan, command_of, default_folder
+from tendril.sweep.plan import MAX_RUNS, SweepPlan, command_of, default_folder
 from tendril.sweep.runs import read_entries
 from tendril.sweep.suite import Scorecard, is_suite_folder, merge_suites, run_suite
 from tendril.sweep.table import CommandLineOverrides, is_suite, make_plan, make_plans, overruled, suite_name
@@ -56,6 +57,15 @@ def _number(name: str, low: int, high: int, text: str | None) -> int | None:
     if not re.fullmatch(r"\d{1,9}", text) or not low <= int(text) <= high:
         raise ModelError(f"{name}: {text}: must be an integer in [{low}, {high}]")
     return int(text)
+
+
+def _seeds(text: str | None) -> int | range | None:
+    if found := re.fullmatch(r"(\d{1,9})-(\d{1,9})", text or ""):
+        first, last = int(found[1]), int(found[2])
+        if first <= last < first + MAX_RUNS:
+            return range(first, last + 1)
+        raise ModelError(f"--seeds: {text}: must be FIRST-LAST with FIRST <= LAST, at most {MAX_RUNS} seeds")
+    return _number("--seeds", 1, MAX_RUNS, text)
 
 
 def _part(text: str) -> float:
@@ -160,6 +170,12 @@ def _sweep_parser() -> Parser:
     parser.add_argument("--retry-failed", action="store_true", help="run again what crashed or timed out")
     parser.add_argument("--verify", default="0", metavar="P", help="run this part again and compare all numbers")
     parser.add_argument("--dry-run", action="store_true", help="say what would be run, write nothing")
+    parser.add_argument(
+        "--export",
+        default="",
+        metavar="'FORMAT ...'",
+        help="record all runs, and export them into DIR/FORMAT; with options of tendril export",
+    )
     parser.add_argument("--no-report", action="store_true", help="do not write report.html")
     parser.add_argument("--json", action="store_true", help="print summary.json")
     parser.add_argument("--quiet", action="store_true", help="no progress, no results")
@@ -168,7 +184,9 @@ def _sweep_parser() -> Parser:
 
 def _add_overrides(parser: Parser) -> None:
     """Adds the options that replace the file."""
-    parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
+    parser.add_argument(
+        "--seeds", metavar="N", help="seeds 0 ... N-1, or FIRST-LAST such as 1000-1049, instead of those of the file"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
     parser.add_argument(
         "--controller",
@@ -195,7 +213,7 @@ def _add_overrides(parser: Parser) -> None:
 
 def _overrides(options: argparse.Namespace) -> CommandLineOverrides:
     return CommandLineOverrides(
-        _number("--seeds", 1, 10_000_000, options.seeds),
+        _seeds(options.seeds),
         tuple(options.set),
         options.python,
         options.plugin,
@@ -228,6 +246,9 @@ def _sweep(words: Sequence[str]) -> int:
     )
     name = suite_name(options.files) if several else plans[0].name
     folder = options.out or default_folder(name)
+    asked = _export_request(options.export, folder, several or run.shard[1] > 1) if options.export else None
+    if asked:
+        plans = [replace(plans[0], record="all")]
     if not options.quiet:
         _warn_of_seeds(plans)
     if options.dry_run:
@@ -244,7 +265,33 @@ def _sweep(words: Sequence[str]) -> int:
     else:
         result = run_sweep(plans[0], folder, program, options_of(plans[0]))
     progress.clear()
-    return _tell_result(result, folder, run, options)
+    code = _tell_result(result, folder, run, options)
+    if asked and code in (0, 1):
+        said = export(folder, asked)
+        if not options.quiet and not options.json:
+            print(said)
+    return code
+
+
+def _export_request(text: str, folder: Path, in_parts: bool) -> Request:
+    """What `--export` asks for, refused before the first run."""
+    if in_parts:
+        raise ModelError(
+            "--export: must be of one whole sweep: tendril export takes the folders of a suite, or the merged one"
+        )
+    try:
+        kind, *words = shlex.split(text) or [""]
+    except ValueError as error:
+        raise ModelError(f"--export: {text}: {error}") from None
+    parser = make_parser("sweep --export 'FORMAT ...'", "Options of tendril export.")
+    add_choice(parser)
+    form = FORMATS.get(kind)
+    is_file = form is not None and form.write is None and form.is_own is not None
+    out = folder / (f"{kind}.hdf5" if is_file else kind)
+    asked = request(kind, out, parser.parse_args(words))
+    if out.exists():
+        raise ModelError(f"--export: {out}: is there: remove it to export again")
+    return asked
 
 
 def _warn_of_seeds(plans: Sequence[SweepPlan]) -> None:

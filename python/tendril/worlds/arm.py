@@ -17,7 +17,7 @@ import warp as wp
 
 import tendril as td
 from tendril.worlds import kinematics
-from tendril.worlds.tables import Table, require, robot_name
+from tendril.worlds.tables import BoundRobot, Table
 
 LENGTH_SCALE = 0.05  # m: a length change of this size counts as 1 rad
 DIRECTION_ARM = 0.05  # m: a direction error of 1 rad counts as this distance
@@ -339,7 +339,7 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
         ctrl[world, arm.control[s]] = float(setpoint)
 
 
-class BoundArm:
+class BoundArm(BoundRobot):
     """One arm in all worlds: its tables on the device, and the memory of a step."""
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
@@ -347,10 +347,9 @@ class BoundArm:
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what no controller of arms does on a device
         """
+        super().__init__(tables, count, device)
         table = tables[0]
-        self.name, self.tables, self.count, self.device = robot_name(table), tables, count, device
-        for one in tables:
-            require(one, _ALLOWED)
+        self.require(_ALLOWED)
         if table["parts"]:
             raise td.ModelError(f"{self.name}: has {', '.join(table['parts'])}: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
@@ -363,25 +362,6 @@ class BoundArm:
             raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
         self.arm = self._bind(model)
         self.step = self._step()
-
-    def integers(self, values: Any) -> Any:
-        return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=self.device)
-
-    def numbers(self, values: Any, kind: Any = wp.float64) -> Any:
-        return wp.array(np.asarray(values, dtype=np.float64), dtype=kind, device=self.device)
-
-    def zeros(self, *shape: int, kind: Any = wp.float64) -> Any:
-        return wp.zeros((self.count, *shape), dtype=kind, device=self.device)
-
-    def setting(self, key: str) -> str:
-        """The text of a setting.
-
-        :raises ModelError: it differs between worlds
-        """
-        text: str = self.tables[0]["settings"][key]
-        if any(one["settings"][key] != text for one in self.tables):
-            raise td.ModelError(f"{self.name}: {key} differs between the worlds: must be the same")
-        return text
 
     def measure(self, model: Any, data: Any) -> None:
         """Measures, from the positions of this step."""
@@ -396,9 +376,6 @@ class BoundArm:
     def write_setpoints(self, data: Any) -> None:
         """Writes `ctrl` from the command of the step."""
         self.launch(write_setpoints, [self.arm, self.engine, self.step, data.ctrl])
-
-    def launch(self, kernel: Any, inputs: list[Any]) -> None:
-        wp.launch(kernel, self.count, inputs=inputs, device=self.device)
 
     def _bind(self, model: Any) -> Any:
         tables, table = self.tables, self.tables[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import mujoco
@@ -11,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-import tendril as td
-from tendril.worlds.model import refusal
+from tendril.worlds.model import memory_told, on_device, require_fit
 from tendril.worlds.worlds import device_of
 
 Floats = npt.NDArray[np.float64]
@@ -27,13 +25,11 @@ class DeviceBatch:
         :param device: such as "cpu" or "cuda:0"
         :raises ModelError: one line, for a device that is not there, and for what has no equal on a device
         """
-        model = copy.copy(model)
-        model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # which Warp has not
-        if line := refusal(model):
-            raise td.ModelError(line)
         self._device, self._count = device_of(device), count
-        self._host, self._start = model, mujoco.MjData(model)
-        self._model, self._data = self._allocated(model, count)
+        require_fit(model, count, self._device, "num_envs")
+        with wp.ScopedDevice(self._device), memory_told("num_envs", count, self._device):
+            self._host, self._model, self._data = on_device([model], count)
+        self._start = mujoco.MjData(self._host)
         shapes = {
             "time": (),
             "qpos": (model.nq,),
@@ -52,21 +48,6 @@ class DeviceBatch:
             name: part.reshape(count, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
         }
         self._graphs: dict[int, Any] = {}
-
-    def _allocated(self, model: mujoco.MjModel, count: int) -> tuple[Any, Any]:
-        with wp.ScopedDevice(self._device):
-            try:
-                put, data = mjw.put_model(model), mjw.make_data(model, nworld=count)
-            except NotImplementedError as error:
-                raise td.ModelError(f"device: {self._device}: {error}") from None
-            except RuntimeError as error:
-                if "allocate" not in str(error):
-                    raise
-                raise td.ModelError(
-                    f"num_envs: {count}: does not fit into the memory of {self._device}: {error}"
-                ) from None
-        put.opt.warn_overflow = 0
-        return put, data
 
     def bind(self, name: str) -> Floats:
         """A view of a part of the state, a row for each simulation."""

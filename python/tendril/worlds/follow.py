@@ -14,8 +14,9 @@ import warp as wp
 
 import tendril as td
 from tendril.worlds.arm import Arm, BoundArm, Step, functions, integrate, mat33, number, numbers, rows, tables, vec3
+from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
 from tendril.worlds.kinematics import chain_of
-from tendril.worlds.tables import Table, require
+from tendril.worlds.tables import Table
 
 # The numbers of the C++ code.
 MAX_SETTLING_TIME, SETTLED_TIME = number(5.0), number(0.25)  # s
@@ -38,7 +39,10 @@ WORKING, FINISHED, NOT_REACHED, JAMMED = (
         td.ControllerStatus.JAMMED,
     )
 )
-_ALLOWED = {"poses": ("",), "jam_retries": ("0",)}
+# Jams, in radii of the body.
+RETREAT_RADII, SHIFT_RADII, SAME_PLACE_RADII = number(2.0), number(0.5), number(4.0)
+SMALL_PUSH, ACROSS_STEP = number(1e-3), number(1e-3)  # N; m
+_ALLOWED = {"poses": ("",)}
 
 
 @wp.struct
@@ -51,6 +55,7 @@ class _Settings:
     jam_tip_error: number  # m
     jam_feed_force: number  # N
     jam_time: number  # s
+    jam_retries: int
     follows_body: bool  # fit = "body"
     spacing: number  # of the path's points, m
     limit: number  # of the advance, m
@@ -63,6 +68,7 @@ class _Path:
     settings: wp.array(dtype=_Settings)
     points: wp.array2d(dtype=vec3)
     length: number  # of the arm, m
+    radius: number  # of the body, m
     chain: functions.Chain
     quarters: functions.Chain  # points on the body: `chain_of`
 
@@ -81,6 +87,11 @@ class _State:
     blocked_time: number
     still_tip: vec3  # since it has been still
     feed_setpoint: number
+    attempts: int  # after jams at one place
+    retreating: bool  # to where the next attempt begins
+    retreat_to: number  # advance, m
+    jam_at: number  # arc length of the tip at the last jam, m
+    shift: vec3  # of the path from there on
 
 
 @wp.struct
@@ -120,11 +131,32 @@ def _curve(path: _Path, world: int, s: number):
 
 
 @wp.func
+def _smooth(x: number):
+    y = wp.clamp(x, ZERO, ONE)
+    return y * y * y * (number(10.0) - y * (number(15.0) - number(6.0) * y))
+
+
+@wp.func
+def _shifted_curve(path: _Path, world: int, s: number, memory: _Memory):
+    """The path with what the last jam has shown."""
+    ramp = path.chain.length[path.chain.sections - 1]
+    fraction = _smooth((s - memory.state[world].jam_at) / ramp + ONE)
+    return _curve(path, world, s) + fraction * memory.state[world].shift
+
+
+@wp.func
+def _across(path: _Path, world: int, s: number, v: vec3):
+    """The component of v across the path."""
+    along = wp.normalize(_curve(path, world, s + ACROSS_STEP) - _curve(path, world, s - ACROSS_STEP))
+    return v - wp.dot(along, v) * along
+
+
+@wp.func
 def _reference(path: _Path, world: int, q: numbers, advance: number, memory: _Memory):
     """Where the tip of a commanded shape should be."""
     settings = _settings_in(path, world)
     if not settings.follows_body or advance >= settings.limit:
-        return _curve(path, world, advance + path.length)
+        return _shifted_curve(path, world, advance + path.length, memory)
     functions.end_frames(path.chain, q, advance, ZERO, memory.rotations[world], memory.ends[world])
     return memory.ends[world, path.chain.sections]
 
@@ -150,7 +182,8 @@ def _settle(world: int, settings: _Settings, tip: vec3, deviation: number, h: nu
 def _is_jam(world: int, settings: _Settings, deviation: number, feed_force: number, h: number, memory: _Memory):
     """Whether a jam begins: JamDetector::step. A jam lasts."""
     state = memory.state[world]
-    watched = state.feeding or state.time >= settings.start_delay + MAX_SETTLING_TIME
+    begun = state.feeding or state.time >= settings.start_delay + MAX_SETTLING_TIME
+    watched = begun and not state.retreating
     blocked = deviation > settings.jam_tip_error or wp.abs(feed_force) >= settings.jam_feed_force
     blocked_time = number(0.0)
     if watched and blocked:
@@ -312,7 +345,7 @@ def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: 
             for i in range(chain.sections):
                 for quarter in range(stride, QUARTERS + 1, stride):
                     p = _body_point(path, world, i, quarter, q, memory)
-                    error = _curve(path, world, s + chain.length[i] * number(quarter) * QUARTER) - p
+                    error = _shifted_curve(path, world, s + chain.length[i] * number(quarter) * QUARTER, memory) - p
                     is_tip = i == chain.sections - 1 and quarter == QUARTERS
                     weight = _weight(follows_body, is_tip, wp.length(error), largest)
                     farthest = wp.max(farthest, wp.length(error))
@@ -329,12 +362,13 @@ def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: 
 
 
 @wp.func
-def _feed(path: _Path, world: int, rate_limit: number, h: number, memory: _Memory):
-    """One step of advance, slowed down until every section keeps its rate limit: FeedDrive::step."""
+def _feed(path: _Path, world: int, goal: number, rate_limit: number, h: number, memory: _Memory):
+    """One step of advance towards a goal, slowed down until every section keeps its rate limit: FeedDrive::step."""
     state = memory.state[world]
     settings = _settings_in(path, world)
-    remaining = settings.limit - state.advanced
-    speed = wp.min(settings.speed, wp.max(state.speed, ZERO) + settings.acceleration * h)
+    direction = wp.where(goal < state.advanced, -ONE, ONE)
+    remaining = wp.abs(goal - state.advanced)
+    speed = wp.min(settings.speed, wp.max(direction * state.speed, ZERO) + settings.acceleration * h)
     speed = wp.min(speed, wp.min(wp.sqrt(TWO * settings.acceleration * remaining), remaining / h))
     ratio = number(0.0)
     for attempt in range(SLOW_DOWNS):
@@ -343,15 +377,33 @@ def _feed(path: _Path, world: int, rate_limit: number, h: number, memory: _Memor
                 speed *= number(0.9) / ratio
             for k in range(memory.q.shape[1]):
                 memory.candidate[world, k] = memory.q[world, k]
-            _fit(path, world, state.advanced + speed * h, FIT, memory.candidate[world], memory)
+            _fit(path, world, state.advanced + direction * speed * h, FIT, memory.candidate[world], memory)
             ratio = _largest_change(path.chain, memory.candidate[world], memory.q[world]) / (rate_limit * h)
     if ratio > ONE:
         speed /= ratio
         for k in range(memory.q.shape[1]):
             q = memory.q[world, k]
             memory.candidate[world, k] = q + (memory.candidate[world, k] - q) / ratio
-    memory.state[world].advanced = state.advanced + speed * h
-    memory.state[world].speed = speed
+    memory.state[world].advanced = state.advanced + direction * speed * h
+    memory.state[world].speed = direction * speed
+
+
+@wp.func
+def _begin_retreat(path: _Path, world: int, tip: vec3, feed: number, contacts: Contacts, memory: _Memory):
+    """FollowController::begin_retreat."""
+    state = memory.state[world]
+    at = state.advanced + path.length
+    memory.state[world].attempts = state.attempts + 1
+    memory.state[world].jam_at = at
+    side = _across(path, world, at, push(contacts, world))
+    shift = _across(path, world, at, tip - _curve(path, world, at))
+    if wp.length(side) > SMALL_PUSH:
+        shift += SHIFT_RADII * path.radius * wp.normalize(side)
+    memory.state[world].shift = shift
+    memory.state[world].retreat_to = wp.max(ZERO, wp.min(feed, state.advanced) - RETREAT_RADII * path.radius)
+    memory.state[world].retreating = True
+    memory.state[world].jammed = False
+    memory.state[world].blocked_time = ZERO
 
 
 @wp.func
@@ -391,7 +443,7 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _command(arm: Arm, path: _Path, step: Step, memory: _Memory):
+def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Memory):
     world = wp.tid()
     b = world % arm.rows
     n, h, s = arm.coordinates, arm.timestep, arm.feed_servo
@@ -401,22 +453,33 @@ def _command(arm: Arm, path: _Path, step: Step, memory: _Memory):
         _fit(path, world, ZERO, FIRST_FIT, memory.q[world], memory)
 
     # 1. The start, and jams.
+    state = memory.state[world]
+    memory.state[world].retreating = state.retreating and state.advanced > state.retreat_to
     deviation = wp.length(tip - _reference(path, world, memory.q[world], memory.state[world].advanced, memory))
     _settle(world, settings, tip, deviation, h, memory)
     memory.state[world].started = True
     passive = -arm.servo_stiffness[b, s] * step.feed[world] - arm.damping[b, s] * step.feed_speed[world]
     force = arm.gain[b, s] * memory.state[world].feed_setpoint + passive + arm.servo_offset[b, s]
     force = wp.clamp(force, arm.min_force[b, s], arm.max_force[b, s])
-    if _is_jam(world, settings, deviation, force, h, memory):
+    begins = _is_jam(world, settings, deviation, force, h, memory)
+    state = memory.state[world]
+    if state.advanced + path.length > state.jam_at + SAME_PLACE_RADII * path.radius:
+        memory.state[world].attempts = 0
+    if begins and state.feeding and memory.state[world].attempts < settings.jam_retries:
+        _begin_retreat(path, world, tip, step.feed[world], contacts, memory)
+    elif begins:
         # The commanded advance returns to the measured one, so that no servo force is stored.
-        memory.state[world].advanced = wp.clamp(step.feed[world], ZERO, memory.state[world].advanced)
+        memory.state[world].advanced = wp.clamp(step.feed[world], ZERO, state.advanced)
 
     # 2. The advance.
     before = memory.state[world].advanced
     for k in range(n):
         memory.candidate[world, k] = memory.q[world, k]
-    if memory.state[world].feeding and not memory.state[world].jammed and before < settings.limit:
-        _feed(path, world, arm.settings[b].rate_limit, h, memory)
+    state = memory.state[world]
+    goal = wp.where(state.retreating, state.retreat_to, settings.limit)
+    advances = state.feeding and before < settings.limit
+    if not state.jammed and before != goal and (state.retreating or advances):
+        _feed(path, world, goal, arm.settings[b].rate_limit, h, memory)
     else:
         memory.state[world].speed = ZERO
     advance = memory.state[world].advanced
@@ -432,7 +495,7 @@ def _command(arm: Arm, path: _Path, step: Step, memory: _Memory):
     # 3. The corrections.
     if not memory.state[world].jammed:
         off = _reference(path, world, memory.q[world], advance, memory) - tip
-        integrate(arm, world, off, vec3(), 3, memory.correction, step)
+        integrate(arm, world, correctable(contacts, world, off, False), vec3(), 3, memory.correction, step)
     for k in range(n):
         step.command[world, k] = memory.q[world, k] + memory.correction[world, k]
     if arm.settings[b].compensates_deflection:
@@ -467,8 +530,7 @@ class Follow:
         :raises ModelError: what this controller does not do on a device
         """
         self._bound = bound = BoundArm(tables, model, count, device)
-        for table in tables:
-            require(table, _ALLOWED)
+        bound.require(_ALLOWED)
         if "path" not in tables[0] or any(section.variable_length > 0 for section in bound.robot.sections):
             raise td.ModelError(
                 f"{bound.name}: has a trail of its target, or sections of variable length: must have a path of "
@@ -480,10 +542,11 @@ class Follow:
             [_settings_of(one, _length(bound.robot)) for one in tables], dtype=_Settings, device=device
         )
         path.points = bound.numbers(_stacked([one["path"] for one in tables]), vec3)
-        path.length = _length(bound.robot)
+        path.length, path.radius = _length(bound.robot), tables[0]["body_radius"]
         path.chain = chain_of(bound.robot, wp.float64, device)
         path.quarters = chain_of(bound.robot, wp.float64, device, (0.25, 0.5, 0.75, 1.0))
         self._path = path
+        self._contacts = BoundContacts(bound, model)
         memory = _Memory()
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
         memory.tip_error, memory.progress = bound.zeros(), bound.zeros()
@@ -513,13 +576,19 @@ class Follow:
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
         self._bound.launch(_forget, [chosen, self._memory])
+        self._contacts.reset(chosen)
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
         bound = self._bound
         bound.measure(model, data)
-        bound.launch(_command, [bound.arm, self._path, bound.step, self._memory])
+        self._contacts.measure(data)
+        bound.launch(_command, [bound.arm, self._path, self._contacts.contacts, bound.step, self._memory])
         bound.write_setpoints(data)
+
+    def after_step(self, data: Any) -> None:
+        """Reads the forces of this step."""
+        self._contacts.read_forces(data)
 
 
 def _length(robot: td.ContinuumRobot) -> float:
@@ -532,6 +601,7 @@ def _settings_of(table: Table, length: float) -> Any:
         setattr(settings, key, float(texts[key]))
     feed_servo = table["servos"][table["feed"]["servo"]]
     settings.jam_feed_force = float(texts.get("jam_feed_force") or 0.98 * feed_servo["max_force"])
+    settings.jam_retries = int(texts["jam_retries"])
     settings.follows_body = texts["fit"] == "body"
     settings.spacing = table["path_length"] / (len(table["path"]) - 1)
     settings.limit = table["path_length"] - length

@@ -14,7 +14,8 @@ import numpy as np
 import warp as wp
 
 import tendril as td
-from tendril.worlds.tables import Table, require, require_same, robot_name
+from tendril.worlds.arm import wide
+from tendril.worlds.tables import BoundRobot, Table, require_same
 
 _number, _vec2, _vec3 = wp.float64, wp.vec2d, wp.vec3d
 PI, TURN = _number(math.pi), _number(2.0 * math.pi)
@@ -142,11 +143,6 @@ class _Memory:
     status: wp.array(dtype=int)
     progress: wp.array(dtype=_number)
     goals: wp.array(dtype=int)
-
-
-@wp.func
-def _wide(v: wp.vec3):
-    return _vec3(_number(v[0]), _number(v[1]), _number(v[2]))
 
 
 @wp.func
@@ -409,11 +405,11 @@ def _update(
     world = wp.tid()
     settings = snake.settings[_row(snake.settings.shape[0], world)]
     n, h = snake.joint.shape[0], snake.timestep
-    center = _wide(subtree_com[world, snake.base_body])
-    along = _wide(site_xpos[world, snake.tip_site]) - _wide(site_xpos[world, snake.tail_site])
+    center = wide(subtree_com[world, snake.base_body])
+    along = wide(site_xpos[world, snake.tip_site]) - wide(site_xpos[world, snake.tail_site])
     target = _vec3()
     if snake.target_mocap >= 0:
-        target = _wide(mocap_pos[world, snake.target_mocap])
+        target = wide(mocap_pos[world, snake.target_mocap])
     memory.status[world] = WORKING
     memory.progress[world] = ZERO
     if not memory.state[world].started:
@@ -492,43 +488,37 @@ class Gait:
         :param tables: of the snake, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
+        self._bound = bound = BoundRobot(tables, count, device)
+        bound.require(_ALLOWED)
         table = tables[0]
-        require(table, _ALLOWED)
         joints = [joint for joint, _ in table["joints"]]
         if any(model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE for joint in joints):
-            raise td.ModelError(f"{robot_name(table)}: has a carriage: not supported in worlds")
-        self._count, self._device = count, device
+            raise td.ModelError(f"{bound.name}: has a carriage: not supported in worlds")
 
-        def integers(values: Any) -> Any:
-            return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=device)
-
-        def numbers(key: str, kind: Any, *item: int) -> Any:
+        def numbers_of(key: str, kind: Any, *item: int) -> Any:
             rows = [np.array(one["settings"].get(key, "").split(), dtype=np.float64) for one in tables]
             require_same(tables, key, [len(row) for row in rows])
-            return wp.array(np.stack(rows).reshape((len(rows), -1, *item)), dtype=kind, device=device)
+            return bound.numbers(np.stack(rows).reshape((len(rows), -1, *item)), kind)
 
         snake = _Snake()
         for key in ("base_body", "tail_site", "tip_site", "target_mocap"):
             setattr(snake, key, table[key])
-        snake.joint = integers(joints)
-        snake.control = integers([model.actuator_ctrladr[actuator] for _, actuator in table["joints"]])
+        snake.joint = bound.integers(joints)
+        snake.control = bound.integers([model.actuator_ctrladr[actuator] for _, actuator in table["joints"]])
         snake.timestep = model.opt.timestep
         snake.settings = wp.array([_settings_of(one) for one in tables], dtype=_Settings, device=device)
         stages = [[_stage_of(row) for row in one["stages"]] for one in tables]
         require_same(tables, "schedule", [len(row) for row in stages])
         snake.stages = wp.array(sum(stages, []), dtype=_Stage, device=device).reshape((len(stages), -1))
-        snake.goals, snake.heights = numbers("goals", _vec2, 2), numbers("heights", _number)
+        snake.goals, snake.heights = numbers_of("goals", _vec2, 2), numbers_of("heights", _number)
         self._snake = snake
 
-        def zeros(*shape: int, kind: Any = _number) -> Any:
-            return wp.zeros((count, *shape), dtype=kind, device=device)
-
         memory = _Memory()
-        memory.state, memory.segment = zeros(kind=_State), zeros(kind=_vec2)
-        memory.start_angles = zeros(len(joints))
-        memory.bin_time, memory.bin_center = zeros(BINS), zeros(BINS, kind=_vec3)
-        memory.bin_heading = zeros(BINS, kind=_vec2)
-        memory.status, memory.progress, memory.goals = zeros(kind=int), zeros(), zeros(kind=int)
+        memory.state, memory.segment = bound.zeros(kind=_State), bound.zeros(kind=_vec2)
+        memory.start_angles = bound.zeros(len(joints))
+        memory.bin_time, memory.bin_center = bound.zeros(BINS), bound.zeros(BINS, kind=_vec3)
+        memory.bin_heading = bound.zeros(BINS, kind=_vec2)
+        memory.status, memory.progress, memory.goals = bound.zeros(kind=int), bound.zeros(), bound.zeros(kind=int)
         self._memory = memory
         fresh = _State()
         fresh.side = fresh.side_target = fresh.speed_factor = 1.0
@@ -552,12 +542,15 @@ class Gait:
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        wp.launch(_forget, self._count, inputs=[chosen, self._fresh, self._memory], device=self._device)
+        self._bound.launch(_forget, [chosen, self._fresh, self._memory])
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
         inputs = [self._snake, model.jnt_qposadr, data.qpos, data.subtree_com, data.site_xpos, data.mocap_pos]
-        wp.launch(_update, self._count, inputs=[*inputs, self._memory, data.ctrl], device=self._device)
+        self._bound.launch(_update, [*inputs, self._memory, data.ctrl])
+
+    def after_step(self, data: Any) -> None:
+        """Nothing is kept of this step's forces."""
 
 
 def _settings_of(table: Table) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import mujoco
+import mujoco_warp as mjw
 import numpy as np
+import warp as wp
 
 from tendril import ModelError
 
@@ -50,6 +54,84 @@ def differing(models: Sequence[mujoco.MjModel], fields: Sequence[str]) -> dict[s
         if any(np.any(getattr(model.opt, option) != getattr(first.opt, option)) for model in models):
             raise ModelError(f"[vary]: option.{option} differs between worlds: must be the same")
     return found
+
+
+def require_fit(
+    model: mujoco.MjModel,
+    count: int,
+    device: Any,
+    option: str,
+    contacts: int | None = None,
+    constraints: int | None = None,
+) -> None:
+    """
+    :param option: that gives the count, for messages
+    :param contacts: room for contacts in each world; default: the engine's estimate
+    :param constraints: likewise, for constraint rows
+    :raises ModelError: what the engine cannot step, and worlds that do not fit into the memory
+    """
+    if line := refusal(model):
+        raise ModelError(line)
+    with wp.ScopedDevice(device), memory_told(option, 1, device):
+        one = _size(mjw.make_data(model, nworld=1, nconmax=contacts, njmax=constraints))
+    free = _free_memory(device)
+    if free is not None and count * one > free:
+        raise ModelError(
+            f"{option}: {count}: needs {count * one / 1e9:.3g} GB, {one / 1e6:.3g} MB a world, but {device} has "
+            f"{free / 1e9:.3g} GB free: must be at most {free // one}"
+        )
+
+
+def on_device(
+    models: Sequence[mujoco.MjModel], count: int, contacts: int | None = None, constraints: int | None = None
+) -> tuple[mujoco.MjModel, Any, Any]:
+    """The first model as it is stepped, MuJoCo Warp's of it on the present device, and data of `count` worlds.
+
+    :param models: one, or one for each world
+    """
+    model = copy.copy(models[0])
+    model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # which Warp has not
+    different = differing(models, batched_fields(mjw.Model))
+    put = mjw.put_model(model, batch_sizes=dict.fromkeys(different, len(models)))
+    for name, rows in different.items():
+        getattr(put, name).assign(rows)
+    put.opt.warn_overflow = 0  # Data.overflow tells
+    return model, put, mjw.make_data(model, nworld=count, nconmax=contacts, njmax=constraints)
+
+
+@contextmanager
+def memory_told(option: str, count: int, device: Any) -> Iterator[None]:
+    """Makes one line of what Warp raises where memory runs out, or where the engine lacks something."""
+    try:
+        yield
+    except NotImplementedError as error:
+        raise ModelError(f"device: {device}: {error}") from None
+    except RuntimeError as error:
+        if "allocate" not in str(error):
+            raise
+        raise ModelError(f"{option}: {count}: does not fit into the memory of {device}: {error}") from None
+
+
+def _size(data: Any) -> int:
+    """Bytes of the arrays of a structure."""
+    if isinstance(data, wp.array):
+        return int(data.capacity)
+    return sum(_size(getattr(data, field.name)) for field in dataclasses.fields(data)) if _is_struct(data) else 0
+
+
+def _is_struct(data: Any) -> bool:
+    return dataclasses.is_dataclass(data) and not isinstance(data, type)
+
+
+def _free_memory(device: Any) -> int | None:
+    """Bytes; None: unknown."""
+    if device.is_cuda:
+        return int(device.free_memory)
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return None
 
 
 def batched_fields(model_type: Any) -> list[str]:

@@ -34,13 +34,20 @@ from tendril.worlds.arm import (
     wide_matrix,
 )
 from tendril.worlds.batch import BatchKinematics
-from tendril.worlds.tables import Table, require
+from tendril.worlds.contacts import BoundContacts, Contacts, correctable
+from tendril.worlds.tables import Table
 
 LEAD_RATIO = 0.1  # of the integral's gain
 SEARCH_ITERATIONS, SEARCH_RESTARTS = 200, 20
 FILTER_TIME, JUMP, CORNER, QUIET_TIME, SETTLED_TIME = 0.01, 1e-3, 1e-4, 0.5, 0.05
 MIN_TIME, MAX_TIME, MAX_SQUARED_TIME, MAX_OFFSET = -0.02, 0.05, 2e-3, 0.01
 SLOW_SPEED, SMALL_ACCELERATION = 0.01, 0.1
+# At a wall: distances of the tip, and how far it is lifted for each meter that it lags.
+BLOCKED_DISTANCE, STICK_DISTANCE, LIFT_RATIO, HOLD_TIME = 1e-3, 1e-3, 1.0, 0.1
+WORKING, NOT_REACHED, BLOCKED = (
+    wp.constant(int(status))
+    for status in (td.ControllerStatus.WORKING, td.ControllerStatus.NOT_REACHED, td.ControllerStatus.BLOCKED)
+)
 
 _ALLOWED = {  # settings that not every value of is known here
     "task": ("position", "direction"),
@@ -79,6 +86,8 @@ class _Memory:
     quiet: numbers  # s
     lead_time: numbers
     lead_squared: numbers
+    hold: numbers  # time for which the tip counts as in contact, s
+    wall: wp.array(dtype=vec3)  # its normal, towards the arm
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -147,6 +156,7 @@ def _command(
     met: wp.array(dtype=bool),
     memory: _Memory,
     aim: _Aim,
+    contacts: Contacts,
     step: Step,
 ):
     world = wp.tid()
@@ -176,15 +186,28 @@ def _command(
     R = aim.rotations[world, chain.sections]
     planned_axis, tip_axis = vec3(R[0, 2], R[1, 2], R[2, 2]), step.tip_axis[world]
     off = aim.ends[world, chain.sections] - aim.lead[world] - step.tip[world]
-    if not moving and settings.integral_gain > zero:
+    along = correctable(contacts, world, off, True)
+    memory.hold[world] = wp.max(zero, memory.hold[world] - h)
+    if wp.length_sq(along - off) > zero:
+        memory.hold[world] = number(HOLD_TIME)
+        memory.wall[world] = wp.normalize(along - off)
+    blocked, frozen, error = memory.hold[world] > zero, moving, off
+    if blocked:
+        normal = memory.wall[world]
+        error -= wp.min(zero, wp.dot(normal, error)) * normal
+        lag = wp.length(error)
+        frozen = moving or lag <= number(STICK_DISTANCE)
+        error += (number(LIFT_RATIO) * (lag - number(STICK_DISTANCE))) * normal
+    if not frozen and settings.integral_gain > zero:
         cross = wp.cross(tip_axis, planned_axis)
         sine = wp.length(cross)
         angle = vec3(zero, zero, zero)
         if sine >= number(1e-12):
             angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
-        integrate(arm, world, off, angle, wp.where(aim.has_direction, 6, 3), memory.correction, step)
+        integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), memory.correction, step)
         adaption = number(LEAD_RATIO) * integral_gain(settings)
-        if met[world] and memory.quiet[world] >= number(QUIET_TIME) and wp.length(off) <= number(MAX_OFFSET):
+        can_adapt = met[world] and not blocked and wp.length(off) <= number(MAX_OFFSET)
+        if can_adapt and memory.quiet[world] >= number(QUIET_TIME):
             motion = memory.motion[world]
             v, a = vec3(motion[0, 1], motion[1, 1], motion[2, 1]), vec3(motion[0, 2], motion[1, 2], motion[2, 2])
             v0, a0 = number(SLOW_SPEED), number(SMALL_ACCELERATION)
@@ -207,7 +230,10 @@ def _command(
         for k in range(n):
             step.command[world, k] = step.command[world, k] + step.change[world, k]
     aim.tip_error[world] = wp.length(aim.target[world] - step.tip[world])
-    aim.status[world] = wp.where(met[world], 0, 1)
+    status = wp.where(met[world], WORKING, NOT_REACHED)
+    if met[world] and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):
+        status = BLOCKED
+    aim.status[world] = status
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -224,6 +250,7 @@ def _forget(chosen: wp.array(dtype=bool), straight: numbers, timestep: number, m
     memory.quiet[world] = number(0.0)
     memory.lead_time[world] = wp.min(timestep, number(MAX_TIME))
     memory.lead_squared[world] = number(0.0)
+    memory.hold[world] = number(0.0)
 
 
 class Reach:
@@ -235,8 +262,7 @@ class Reach:
         :raises ModelError: what this controller does not do on a device
         """
         self._bound = bound = BoundArm(tables, model, count, device)
-        for table in tables:
-            require(table, _ALLOWED)
+        bound.require(_ALLOWED)
         if "feed" in tables[0]:
             raise td.ModelError(f"{bound.name}: has a feed of the base: not supported in worlds by tendril.reach")
         if tables[0]["target_mocap"] < 0:
@@ -263,7 +289,9 @@ class Reach:
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
+        memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
+        self._contacts = BoundContacts(bound, model)
         self._straight = bound.numbers(bound.robot.coordinates(bound.robot.straight))
         self.reset(wp.array(np.ones(count, dtype=bool), dtype=bool, device=device))
 
@@ -274,18 +302,20 @@ class Reach:
 
     @property
     def status(self) -> Any:
-        """0: working; 1: the target is not reached, (count,)."""
+        """Of each world, (count,): tendril.ControllerStatus."""
         return self._aim.status
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
         inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim]
         self._bound.launch(_forget, inputs)
+        self._contacts.reset(chosen)
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
         bound = self._bound
         bound.measure(model, data)
+        self._contacts.measure(data)
         inputs = [bound.arm, bound.engine, data.mocap_pos, data.mocap_quat, self._memory, self._aim]
         bound.launch(_take_aim, inputs)
         position_tolerance, angle_tolerance = self._tolerances
@@ -298,5 +328,9 @@ class Reach:
             restarts=SEARCH_RESTARTS,
         )
         inputs = [bound.arm, self._inverse.chain, solution.coordinates, solution.met, self._memory, self._aim]
-        bound.launch(_command, [*inputs, bound.step])
+        bound.launch(_command, [*inputs, self._contacts.contacts, bound.step])
         bound.write_setpoints(data)
+
+    def after_step(self, data: Any) -> None:
+        """Reads the forces of this step."""
+        self._contacts.read_forces(data)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import warp as wp
+
 import tendril as td
 
 Table = dict[str, Any]
@@ -27,3 +30,42 @@ def require_same(tables: Sequence[Table], key: str, sizes: Sequence[int]) -> Non
     """:raises ModelError: tables of worlds whose sizes differ"""
     if len(set(sizes)) > 1:
         raise td.ModelError(f"{robot_name(tables[0])}: {key}: their number differs between worlds: must be the same")
+
+
+class BoundRobot:
+    """One robot in all worlds: its tables, and arrays on its device."""
+
+    def __init__(self, tables: Sequence[Table], count: int, device: Any) -> None:
+        """
+        :param tables: of the robot, from `tendril._sim.controlled_robots`: one, or one for each world
+        """
+        self.name, self.tables, self.count, self.device = robot_name(tables[0]), tables, count, device
+
+    def require(self, allowed: Mapping[str, Sequence[str]]) -> None:
+        """:raises ModelError: a setting of a world has a value that its controller does not know on a device"""
+        for table in self.tables:
+            require(table, allowed)
+
+    def setting(self, key: str) -> str:
+        """The text of a setting.
+
+        :raises ModelError: it differs between worlds
+        """
+        text: str = self.tables[0]["settings"][key]
+        if any(one["settings"][key] != text for one in self.tables):
+            raise td.ModelError(f"{self.name}: {key} differs between the worlds: must be the same")
+        return text
+
+    def integers(self, values: Any) -> Any:
+        return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=self.device)
+
+    def numbers(self, values: Any, kind: Any = wp.float64) -> Any:
+        return wp.array(np.asarray(values, dtype=np.float64), dtype=kind, device=self.device)
+
+    def zeros(self, *shape: int, kind: Any = wp.float64) -> Any:
+        """A row for each world."""
+        return wp.zeros((self.count, *shape), dtype=kind, device=self.device)
+
+    def launch(self, kernel: Any, inputs: list[Any]) -> None:
+        """One thread for each world."""
+        wp.launch(kernel, self.count, inputs=inputs, device=self.device)

@@ -16,7 +16,7 @@ import tendril as td
 from tendril import _sim
 from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
-from tendril.worlds.model import batched_fields, differing, refusal
+from tendril.worlds.model import memory_told, on_device, require_fit
 from tendril.worlds.reach import Reach
 from tendril.worlds.tape import Tape
 
@@ -202,47 +202,37 @@ class Worlds:
             raise td.ModelError(
                 f"{experiment.file}: is a family of scenes: must be one scene: `tendril generate` makes it"
             )
-        if experiment.has_faults:
-            raise td.ModelError(f"{experiment.file}: fault: not supported in worlds: must have none")
         first_seed = experiment.seed if seed is None else seed
         #: of each world, or one of all
         self.seeds = seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
         self._experiment, self._changes = experiment, {"set": set, "duration": duration}
         starts = [Start(experiment, seeds[0], self._changes)]
         self.model: mujoco.MjModel = starts[0].model  #: MuJoCo's model of the first world, without controllers
-        if line := refusal(self.model):
-            raise td.ModelError(f"{experiment.file}: {line}")
+        try:
+            require_fit(self.model, count, self.device, "count", contacts, constraints)
+        except td.ModelError as error:
+            raise td.ModelError(f"{experiment.file}: {error}") from None
         self.timestep: float = self.model.opt.timestep
         self.steps = round((duration or experiment.duration) / self.timestep)  #: of a run
         driven = self._driven(starts[0]) if controllers else np.zeros(self.model.nu, dtype=bool)
         place = starts[0].find_motions(self.steps, driven, len(seeds))
         starts += [Start(experiment, one, self._changes, self.steps, place) for one in seeds[1:]]
-        with wp.ScopedDevice(self.device):
-            try:
-                self._load([start.model for start in starts], contacts, constraints)
-                self._start(starts, place)
-                self.controllers = [
-                    CONTROLLERS[tables[0]["controller"]](tables, self.model, count, self.device)
-                    for tables in zip(*(start.robots for start in starts if controllers), strict=True)
-                ]
-            except RuntimeError as error:
-                if "allocate" not in str(error):
-                    raise
-                raise td.ModelError(f"count: {count}: does not fit into the memory of {self.device}: {error}") from None
+        with wp.ScopedDevice(self.device), memory_told("count", count, self.device):
+            models = [start.model for start in starts]
+            self.model, self._model, self._data = on_device(models, count, contacts, constraints)
+            self._show()
+            self._start(starts, place)
+            self.controllers = [
+                CONTROLLERS[tables[0]["controller"]](tables, self.model, count, self.device)
+                for tables in zip(*(start.robots for start in starts if controllers), strict=True)
+            ]
         if not controllers and any(starts[0].drivers):
             self._changes["controller"] = "none"  # of runs in C
         self._graph: Any = None
         self._tape: Tape | None = None
         self.reset()
 
-    def _load(self, models: Sequence[mujoco.MjModel], contacts: int | None, constraints: int | None) -> None:
-        self.model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # which Warp has not
-        different = differing(models, batched_fields(mjw.Model))
-        self._model = mjw.put_model(self.model, batch_sizes=dict.fromkeys(different, len(models)))
-        for name, rows in different.items():
-            getattr(self._model, name).assign(rows)
-        self._model.opt.warn_overflow = 0  # `overflow` tells
-        self._data = mjw.make_data(self.model, nworld=self.count, nconmax=contacts, njmax=constraints)
+    def _show(self) -> None:
         data = self._data
         self.qpos, self.qvel, self.ctrl, self.time = data.qpos, data.qvel, data.ctrl, data.time
         self.sensordata, self.mocap_pos, self.mocap_quat = data.sensordata, data.mocap_pos, data.mocap_quat
@@ -322,6 +312,8 @@ class Worlds:
         for controller in self.controllers:
             controller.before_actuation(model, data)
         mjw.step2(model, data)
+        for controller in self.controllers:
+            controller.after_step(data)
         wp.launch(_watch, self.count, inputs=[data.qpos, data.qvel, self._step, self.diverged])
         if self._tape is not None:
             self._tape.keep(data, self._step)

@@ -1,0 +1,54 @@
+"""The wheel beside a package that asks for `mujoco`: what pip makes of both orders, in fresh environments, from PyPI.
+
+With TENDRIL_TEST_EXTRAS in the environment only: 500 MB, 2 min."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tendril as td
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WHEELS = sorted(ROOT.glob("out/wheel/*.whl"))
+OTHER = "mujoco-warp==4.0.0"  # asks for mujoco, of which pip takes 3.17 or newer
+SIMULATE = "import tendril as td; print(td.Experiment(td.share / 'scenes/reach/reach.xml').run(duration=0.01).outcome)"
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("TENDRIL_TEST_EXTRAS") or not WHEELS, reason="with TENDRIL_TEST_EXTRAS, from scripts/wheel"
+)
+
+
+def said(*command: str | Path) -> tuple[int, str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("wheel_first", [True, False])
+def test_another_mujoco_is_named_and_mended_by_the_command_that_is_named(tmp_path: Path, wheel_first: bool) -> None:
+    python = tmp_path / "bin/python"
+    assert said(sys.executable, "-m", "venv", tmp_path)[0] == 0
+    for package in (WHEELS[-1], OTHER) if wheel_first else (OTHER, WHEELS[-1]):
+        code, text = said(python, "-m", "pip", "install", "--quiet", package)
+        assert code == 0, text
+    _, packages = said(python, "-m", "pip", "list", "--format=freeze")
+    assert re.search(r"^mujoco==3", packages, re.MULTILINE), packages  # else this test says nothing
+
+    code, text = said(tmp_path / "bin/tendril", "doctor")
+    found = re.search(rf"MuJoCo \S+ is installed, must be {td.mujoco_version}: (pip .*)$", text, re.MULTILINE)
+    if found is None:  # the engine's files were written last
+        assert code == 0, text
+    else:
+        assert code != 0
+        code, text = said(python, "-c", SIMULATE)
+        assert code == 1 and found[0] in text.splitlines()[-1], text
+        for command in found[1].split(" && "):
+            code, text = said(python, "-m", *command.split())
+            assert code == 0, text
+        code, text = said(tmp_path / "bin/tendril", "doctor")
+        assert code == 0, text
+    assert said(python, "-c", SIMULATE) == (0, "done\n")
