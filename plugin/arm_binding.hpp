@@ -60,16 +60,11 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     const ArmContacts* contacts;      ///< null: its controller does not sense them
   };
   [[nodiscard]] Parts parts() const {
-    return {base_body_,
-            tip_site_,
-            target_mocap_,
-            joints_,
-            feed_,
-            actuators_,
-            mechanics_,
-            measurement_.fundamental_mode_damping,
-            body_radius_,
-            contacts_ ? &*contacts_ : nullptr};
+    return {base_body_,    tip_site_,
+            target_mocap_, joints_,
+            feed_,         actuators_,
+            mechanics_,    measurement_.fundamental_mode_damping,
+            body_radius_,  contacts_ ? &*contacts_ : nullptr};
   }
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments

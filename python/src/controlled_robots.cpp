@@ -181,7 +181,8 @@ void bind_controlled_robots(nb::module_& module) {
         const simulation::EngineLog log;
         nb::list robots;
         const auto& m = native<const mjModel>(model);
-        for (const ControlledRobot& robot : controlled_robots(&m)) robots.append(robot_dict(robot, m));
+        for (const ControlledRobot& robot : controlled_robots(&m))
+          robots.append(robot_dict(robot, m));
         return robots;
       },
       nb::arg("model"),

@@ -233,7 +233,8 @@ void PhysicalFaults::change_active(mjModel& model) {
 
 void add_lasting_faults(std::span<const Fault> faults, mjModel& model) {
   for (const Fault& fault : faults) {
-    if (fault.of_measurement() != nullptr || std::holds_alternative<fault::ActuatorDelay>(fault.kind) ||
+    if (fault.of_measurement() != nullptr ||
+        std::holds_alternative<fault::ActuatorDelay>(fault.kind) ||
         std::holds_alternative<fault::ActuatorStuck>(fault.kind) ||
         std::holds_alternative<fault::Kick>(fault.kind))
       refuse(fault, "does not change numbers of the model: not supported without a run");

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +19,26 @@ def test_example_runs(file: Path, tmp_path: Path) -> None:
     result = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout and not result.stderr
+
+
+def test_the_cloned_controller_runs_its_network(tmp_path: Path) -> None:
+    """One whose outputs are constant rates."""
+    controller = tmp_path / "imitated.py"
+    controller.write_text((ROOT / "python/examples/learning/imitated.py").read_text())
+    sizes, rates = (15, 4, 4, 6), np.array([0.3, -0.2, 0.1, 0.0, 0.2, -0.1])  # rad/s
+    parts = {f"w{i}": np.zeros(shape) for i, shape in enumerate(zip(sizes, sizes[1:], strict=False))}
+    parts |= {"b0": np.zeros(4), "b1": np.zeros(4), "b2": rates / 2.0}
+    np.savez(tmp_path / "imitated.npz", mean=np.zeros(15), deviation=np.ones(15), scale=2.0, **parts)
+    code = (
+        f"import importlib, sys; sys.path.insert(0, {str(tmp_path)!r}); import imitated; import tendril as td\n"
+        "with td.Experiment(td.share / 'scenes/reach/reach.toml').start(controller='example.imitated') as run:\n"
+        "    for _ in range(51): run.step()\n"
+        "print(*run.data.sensor('arm_command').data)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    commands = np.array(result.stdout.split(), dtype=float)
+    assert commands == pytest.approx(rates * 51 * 0.002, abs=1.1 * rates.max() * 0.002)  # the sensor may be a step old
 
 
 PACKAGE = [

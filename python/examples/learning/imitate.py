@@ -24,7 +24,7 @@ SMALL_RATE = 0.3  # rad/s: errors of smaller rates count as absolute ones, of la
 
 
 def read(folder: Path) -> tuple[np.ndarray, np.ndarray, float]:
-    """Inputs (n, 15) and rates (n, m) of all steps that have a step before and after them, and the timestep."""
+    """Inputs (n, 15) and rates (n, m) of all steps but the first, and the timestep."""
     info = json.loads((folder / "meta/info.json").read_text())
     h, names = 1.0 / info["fps"], info["features"]["observation.state"]["names"]
     columns = {
@@ -40,8 +40,9 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray, float]:
         )
         target, tip, command = (state[:, columns[part]] for part in columns)
         velocity = np.diff(target, axis=0) / h
-        inputs.append(features(target[1:], velocity, tip[1:], command[1:]))
-        rates.append((action[1:] - command[1:]) / h)
+        # Sensors of a row are those of the step that led to it, in which the command of that row was made.
+        inputs.append(features(target[1:], velocity, tip[1:], command[:-1]))
+        rates.append((action[:-1] - command[:-1]) / h)
     return np.concatenate(inputs), np.concatenate(rates), h
 
 
