@@ -59,7 +59,8 @@ class Elastica(Task):
     @classmethod
     def spans(cls) -> tuple[Floats, Floats]:
         """Middles and lengths of the parts of the rod that links are, which begin at the middles of published ones."""
-        middles, lengths = (np.arange(LINKS) + 1.0) * _LINK_LENGTH, np.full(LINKS, _LINK_LENGTH)
+        middles: Floats = (np.arange(LINKS, dtype=np.float64) + 1.0) * _LINK_LENGTH
+        lengths: Floats = np.full(LINKS, _LINK_LENGTH)
         middles[-1], lengths[-1] = 1.0 - _LINK_LENGTH / 4, _LINK_LENGTH / 2
         return middles, lengths
 
