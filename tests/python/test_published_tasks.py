@@ -1,5 +1,8 @@
 """Tasks that others published: what their pages say, and that the policies without learning solve episodes."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -7,11 +10,11 @@ import mujoco
 import numpy as np
 import pytest
 
-import tendril.envs
-from tendril.envs import baselines
+from tendril.envs import baselines, muscle_plan
 from tendril.envs.elastica import spline_weights
 from tendril.envs.planar import hinges
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 STIFFNESS = 10e6 * np.pi / 4 * 0.05**4  # N m^2, of the rod of Elastica
 
 
@@ -146,6 +149,32 @@ def test_muscles_take_the_tip_to_a_target_and_stay() -> None:
     assert far == 0 and task.steps == 7142
 
 
+def test_shapes_of_a_plan_are_those_of_the_simulation_at_rest() -> None:
+    """In space, where the couples turn with the rod; the tip bends by 40 degrees."""
+    env = make("ElasticaNest")
+    env.reset(seed=0)
+    task = task_of(env)
+    activations = np.array([[0.02, -0.015, 0.025, 0.01]])
+    for _ in range(2500):
+        env.step(activations[0].astype(np.float32))
+    expected = muscle_plan._Kinematics(task).shapes(activations)[0]
+    points = task.sensors[0, :30].reshape(10, 3)
+    assert points == pytest.approx(expected[1::2], abs=2e-3)
+    assert np.abs(points[-1] - [0.0, 0.0, 1.0]).max() > 0.1
+
+
+def test_a_motion_passes_its_waypoints_at_their_times() -> None:
+    motion = np.array([[[0.2, -0.4, 0.5], [0.6, 0.0, 0.25]]])  # two activations and the duration
+    for time, expected in (
+        (0.0, [0, 0]),
+        (0.25, [0.1, -0.2]),
+        (0.5, [0.2, -0.4]),
+        (0.625, [0.4, -0.2]),
+        (2.0, [0.6, 0]),
+    ):
+        assert muscle_plan._at(motion, time)[0] == pytest.approx(expected, abs=1e-12)
+
+
 def test_kinematics_of_the_planar_arm_are_those_of_the_simulation() -> None:
     env = make("PlanarReach")
     observation, _ = env.reset(seed=0)
@@ -171,9 +200,23 @@ def test_the_snake_runs() -> None:
     assert info["is_success"] and total > 15.0  # 10 for a meter
 
 
-def test_a_task_without_policy_is_refused() -> None:
-    env = make("Reach")
-    env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"env: Reach: must be a task that docs/results/tasks\.md lists"):
-        baselines.make_policy(env)
-    assert tendril.envs is not None
+def test_the_leaderboard_replaces_its_rows_and_keeps_the_others(tmp_path: Path) -> None:
+    page = tmp_path / "tasks.md"
+    page.write_text((REPOSITORY / "docs/results/tasks.md").read_text())
+    command = [sys.executable, str(REPOSITORY / "bench/tasks"), "--only", "PlanarReach", "--rate", "0.05", "--write"]
+    subprocess.run([*command, str(page), "--episodes", "3"], check=True, timeout=60)
+
+    def rows(text: str) -> dict[str, list[str]]:
+        cells = ([cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line[:3] == "| `")
+        return {row[0]: row for row in cells}
+
+    before, after = rows((REPOSITORY / "docs/results/tasks.md").read_text()), rows(page.read_text())
+    row = after.pop("`PlanarReach-v0`")
+    before.pop("`PlanarReach-v0`", None)
+    assert after == before
+    returns = [run("PlanarReach", seed)[0] for seed in (1000, 1001, 1002)]
+    assert row[2].split()[0] == f"{np.mean(returns):.4g}" and row[3] == f"{min(returns):.4g}"
+    assert row[4:7] == ["-", "1000 to 1002", "3 of 3"]
+    page.write_text(page.read_text().replace("| - | 1000 to 1002 |", "| -5 | 1000 to 1002 |"))
+    subprocess.run([*command, str(page), "--episodes", "1"], check=True, timeout=60)
+    assert rows(page.read_text())["`PlanarReach-v0`"][4:6] == ["-5", "1000"]

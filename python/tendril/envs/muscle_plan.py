@@ -22,9 +22,10 @@ class MusclePlan:
     """
 
     _WAYPOINTS = 4
-    _IN_PLANE, _ELITE = (48, 8), 10  # motions in a generation, and generations
+    _COUNT, _ELITE = 48, 10  # in the plane: motions in a generation
+    _GENERATIONS, _REFINING = 20, 2  # at most; after one in which a motion reaches the target
     _STARTS, _DURATION = 6, 0.3  # in space: motions for the simulation, and s from waypoint to waypoint
-    _FORESIGHT = 0.5  # part of the episode that is simulated in the plane
+    _FORESIGHT = 0.4  # part of the episode that is simulated in the plane
     _CHUNK = 20  # steps of the simulation between looks
 
     def __init__(self, task: ElasticaObstacles, seed: int) -> None:
@@ -46,19 +47,21 @@ class MusclePlan:
         return now
 
     def _simulated(self, task: ElasticaObstacles, rng: np.random.Generator) -> Floats:
-        count, generations = self._IN_PLANE
-        model = type(task)(count, 1)
-        shape = count, self._WAYPOINTS
+        model, shape = type(task)(self._COUNT, 1), (self._COUNT, self._WAYPOINTS)
         waypoints = 0.4 * rng.normal(size=(*shape, task.actions)).cumsum(axis=1)
         motions = np.concatenate((np.clip(waypoints, -1.0, 1.0), np.exp(rng.uniform(-2.3, -0.2, (*shape, 1)))), axis=2)
         best: list[tuple[float, Floats]] = []
-        for generation in range(generations):
+        refined = 0
+        for generation in range(self._GENERATIONS):
             returns = self._returns(model, motions, self._FORESIGHT)
             best = sorted([*best, *zip(returns, motions, strict=True)], key=lambda found: -found[0])[: self._ELITE]
+            refined += best[0][0] > 0.0  # only at the target are rewards positive
+            if refined > self._REFINING:
+                break
             old = np.array([motion for _, motion in best])
-            mothers, fathers = rng.integers(0, self._ELITE, (2, count))
+            mothers, fathers = rng.integers(0, self._ELITE, (2, self._COUNT))
             motions = np.where(rng.uniform(size=(*shape, 1)) < 0.5, old[mothers], old[fathers])
-            spread = 0.5 * 0.88**generation * rng.choice([0.05, 0.2, 0.6], (count, 1, 1))
+            spread = 0.5 * 0.93**generation * rng.choice([0.05, 0.2, 0.6], (self._COUNT, 1, 1))
             change = spread * rng.normal(size=motions.shape)
             waypoints = np.clip(motions[:, :, :-1] + change[:, :, :-1], -1.0, 1.0)
             durations = np.clip(motions[:, :, -1:] * np.exp(change[:, :, -1:]), 0.05, 1.2)
