@@ -24,7 +24,7 @@ class MusclePlan:
     _WAYPOINTS = 4
     _COUNT, _ELITE = 48, 10  # in the plane: motions in a generation
     _GENERATIONS, _REFINING = 20, 2  # at most; after one in which a motion reaches the target
-    _STARTS, _DURATIONS = 6, (0.3, 0.5, 0.7)  # in space: motions for the simulation, and s from waypoint to waypoint
+    _STARTS, _DURATION = 4, 0.3  # in space: motions for the simulation, and s from waypoint to waypoint
     _FORESIGHT = 0.4  # part of the episode that is simulated in the plane
     _CHUNK = 20  # steps of the simulation between looks
 
@@ -36,10 +36,10 @@ class MusclePlan:
         else:
             kinematics = _Kinematics(task)
             found = np.array([kinematics.motion(self._WAYPOINTS, rng) for _ in range(self._STARTS)])
-            times = [np.full((len(found), self._WAYPOINTS, 1), duration) for duration in self._DURATIONS]
-            motions = np.concatenate([np.concatenate((found, one), axis=2) for one in times])
+            durations = np.full((len(found), self._WAYPOINTS, 1), self._DURATION)
+            motions = np.concatenate((found, durations), axis=2)
             model = type(task)(len(motions), 1)
-            self._motion = motions[int(np.argmax(self._returns(model, motions, 0.8)))]
+            self._motion = motions[int(np.argmax(self._returns(model, motions, 1.0)))]
 
     def __call__(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         self._step += 1
@@ -99,8 +99,8 @@ class _Kinematics:
     At rest, the bend of a hinge follows from the couples beyond it, because all of them turn with the rod.
     """
 
-    _PARTS = 10  # shapes that are looked at on the way to a waypoint
-    _COUNT, _ELITE, _GENERATIONS = 100, 16, 60
+    _PARTS = 6  # shapes that are looked at on the way to a waypoint
+    _COUNT, _ELITE, _GENERATIONS = 160, 20, 60
     _LARGEST = 0.5  # activation
 
     def __init__(self, task: ElasticaObstacles) -> None:
@@ -125,7 +125,7 @@ class _Kinematics:
     def motion(self, waypoints: int, rng: np.random.Generator) -> Floats:
         """Activations at waypoints, (waypoints, actions)."""
         shape = self._COUNT, waypoints, self._actions
-        motions = np.clip(0.15 * rng.normal(size=shape).cumsum(axis=1), -self._LARGEST, self._LARGEST)
+        motions = np.clip(0.15 * rng.normal(size=shape).cumsum(axis=1), -1.0, 1.0)
         costs = self._costs(motions)
         for generation in range(self._GENERATIONS):
             order = np.argsort(costs)[: self._ELITE]
