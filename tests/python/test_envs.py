@@ -29,6 +29,14 @@ SHAPES = {
     "DisMech4D": (15, 86, 100),
     "DisMechObstacles2D": (5, 47, 50),
     "DisMechObstacles3D": (10, 121, 50),
+    "ElasticaTrack": (12, 44, 7142),
+    "ElasticaOrient": (18, 52, 1428),
+    "ElasticaWall": (4, 160, 3571),
+    "ElasticaNest": (4, 220, 3571),
+    "PlanarReach": (4, 12, 200),
+    "PlanarReachPost": (4, 14, 200),
+    "PlanarPush": (4, 16, 400),
+    "SnakeRun": (16, 38, 500),
 }
 
 

@@ -1,4 +1,4 @@
-"""Policies without learning for the tasks of DisMech-RL; docs/results/tasks.md has their returns.
+"""Policies without learning for published tasks; docs/results/tasks.md has their returns.
 
 policy = tendril.envs.baselines.make_policy(env)  # after env.reset
 observation, reward, terminated, truncated, info = env.step(policy(observation))
@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril.envs.dismech import DisMech, DisMech4D, DisMechFollow
+from tendril.envs.elastica import Elastica, ElasticaObstacles
+from tendril.envs.geometry import overlap, rotations
+from tendril.envs.muscle_control import MuscleControl
+from tendril.envs.muscle_plan import MusclePlan
+from tendril.envs.planar import PlanarReach
+from tendril.envs.planar_control import PlanarControl, Sidewinding
 from tendril.envs.simulations import Floats, Simulations
+from tendril.envs.tasks import SnakeRun
 
 Policy = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 
@@ -22,6 +29,7 @@ _SECTIONS, _LINKS = 5, 4  # of the rod, and of a section
 _LINK_LENGTH = 0.05  # m
 _RADIUS = 0.05  # m
 _BASE = np.diag([-1.0, -1.0, 1.0])  # frame of the rod at the origin
+_AXES = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # of rotations by bends along the first and the second axis
 _BENDING_STIFFNESS = 10e6 * np.pi / 4 * _RADIUS**4  # N m^2
 _LINK_WEIGHT = 9.8 * 1000 * np.pi * _RADIUS**2 * _LINK_LENGTH  # N
 _BEND_LIMIT = 2.0  # rad, of the natural bend of a section
@@ -31,7 +39,7 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
     """A policy for the episode that an environment has begun.
 
     :param seed: of the search among obstacles
-    :raises ValueError: the environment is not one of a task of DisMech-RL
+    :raises ValueError: the task has no policy
     """
     task = env.unwrapped._simulations.task  # type: ignore[attr-defined]
     if isinstance(task, DisMechFollow):
@@ -40,7 +48,15 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
         return RateControl(turns=True)
     if isinstance(task, DisMech):
         return Plan(task, seed)
-    raise ValueError(f"env: {type(task).__name__}: must be a task of DisMech-RL")
+    if isinstance(task, ElasticaObstacles):
+        return MusclePlan(task, seed)
+    if isinstance(task, Elastica):
+        return MuscleControl(task)
+    if isinstance(task, PlanarReach):
+        return PlanarControl(task)
+    if isinstance(task, SnakeRun):
+        return Sidewinding(task)
+    raise ValueError(f"env: {type(task).__name__}: must be a task that docs/results/tasks.md lists")
 
 
 class RateControl:
@@ -210,20 +226,10 @@ def _cost(bends: Floats, target: Floats, obstacles: Floats, reach: float) -> Flo
     ends = _chain(bends)[0]
     cost: Floats = (
         100.0 * ((ends[:, -1] - target) ** 2).sum(axis=1)
-        + 100.0 * (_overlap(ends, obstacles, reach + 0.01) ** 2).sum(axis=1)
+        + 100.0 * (overlap(ends, obstacles, reach + 0.01) ** 2).sum(axis=1)
         + 0.01 * (bends**2).sum(axis=(1, 2))
     )
     return cost
-
-
-def _overlap(points: Floats, obstacles: Floats, reach: float) -> Floats:
-    """By how much points, (shapes, n, 3), are nearer than `reach` to axes of obstacles."""
-    start, along = obstacles[:, 0], obstacles[:, 1] - obstacles[:, 0]
-    offset = points[:, :, None] - start
-    part = np.clip((offset * along).sum(axis=-1) / (along * along).sum(axis=-1), 0.0, 1.0)
-    distance = np.linalg.norm(offset - part[..., None] * along, axis=-1).min(axis=-1)
-    overlap: Floats = np.maximum(reach - distance, 0.0)
-    return overlap
 
 
 def _random_ways(shapes: Floats, count: int, waypoints: int, rng: np.random.Generator) -> Floats:
@@ -243,10 +249,10 @@ def _clear_ways(shapes: Floats, obstacles: Floats, reach: float, waypoints: int,
         whole = np.concatenate((np.zeros_like(ways[:, :1]), ways), axis=1)
         change = whole[:, 1:] - whole[:, :-1]
         path = whole[:, :-1, None] + between * change[:, :, None]
-        overlap = _overlap(_chain(path.reshape(-1, _SECTIONS, 2))[0], obstacles, reach).reshape(len(ways), -1)
+        deep = overlap(_chain(path.reshape(-1, _SECTIONS, 2))[0], obstacles, reach).reshape(len(ways), -1)
         beyond = np.maximum(np.abs(change).max(axis=(2, 3)) - longest, 0.0)
         total: Floats = (
-            1000.0 * (overlap**2).sum(axis=1) + 0.5 * (beyond**2).sum(axis=1) + 0.002 * (change**2).sum(axis=(1, 2, 3))
+            1000.0 * (deep**2).sum(axis=1) + 0.5 * (beyond**2).sum(axis=1) + 0.002 * (change**2).sum(axis=(1, 2, 3))
         )
         return total
 
@@ -270,7 +276,7 @@ def _chain(bends: Floats) -> tuple[Floats, Floats, Floats]:
     frame, point = np.tile(_BASE, (len(bends), 1, 1)), np.zeros((len(bends), 3))
     ends, hinges, axes = [point], [], []
     for section in range(_SECTIONS):
-        turn = _rotation(bends[:, section] / _LINKS)
+        turn = rotations(bends[:, section] @ _AXES / _LINKS)
         for _ in range(_LINKS):
             point = point + _LINK_LENGTH / 2 * frame[:, :, 2]
             hinges.append(point)
@@ -293,17 +299,6 @@ def _holding(bends: Floats) -> Floats:
             np.einsum("nkj,nj->nk", axes[:, hinge], moment) * _LINK_LENGTH / _BENDING_STIFFNESS
         )
     return np.clip(natural, -_BEND_LIMIT, _BEND_LIMIT)
-
-
-def _rotation(bends: Floats) -> Floats:
-    """Rotations, (n, 3, 3), by bends (n, 2) along the first and the second axis."""
-    u, v = bends.T
-    angle = np.sqrt(u * u + v * v)
-    sine, versine = np.sinc(angle / np.pi), np.sinc(angle / (2 * np.pi)) ** 2 / 2
-    cross = np.zeros((len(bends), 3, 3))
-    cross[:, 0, 2], cross[:, 1, 2], cross[:, 2, 0], cross[:, 2, 1] = u, v, -u, -v
-    rotation: Floats = np.eye(3) + sine[:, None, None] * cross + versine[:, None, None] * (cross @ cross)
-    return rotation
 
 
 def _frames_along(points: Floats) -> list[Floats]:

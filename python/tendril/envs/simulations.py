@@ -52,13 +52,13 @@ class Task(ABC):
     actions: ClassVar[int]
     observations: ClassVar[int]
     steps: ClassVar[int]  #: after which an episode is truncated
-    rates: Floats  #: largest ones of the setpoints, a second
+    rates: Floats = np.zeros(0)  #: largest ones of the setpoints, a second, for `advance`
     period: float = CONTROL_PERIOD  #: s, of an environment step, which a whole number of timesteps makes
     parts: ClassVar[int] = 1  #: of an environment step: setpoints move to those of the action in as many equal ones
 
     def __init__(self, count: int, processor: Processor) -> None:
         self.processor = processor
-        self.model = _sim.load_scene(Path(__file__).with_name("scenes") / self.scene).model
+        self.model = self.load()
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         self.batch = make_batch(self.model, count, processor)
         self.count = count
@@ -92,6 +92,15 @@ class Task(ABC):
         for name, value in kept["own"].items():
             getattr(self, name)[...] = value
 
+    @classmethod
+    def compiled(cls) -> _sim.Scene:
+        """The scene of the folder `scenes`."""
+        return _sim.load_scene(Path(__file__).with_name("scenes") / cls.scene)
+
+    def load(self) -> mujoco.MjModel:
+        """The model of the task: that of its scene."""
+        return self.compiled().model
+
     @abstractmethod
     def draw(self, row: int, rng: np.random.Generator) -> None:
         """Writes the start of an episode into the state of a simulation that was reset."""
@@ -117,8 +126,8 @@ class Task(ABC):
         moved = self.ctrl[rows] + self._strides * actions
         self.ctrl[rows] = np.minimum(np.maximum(moved, self._low), self._high)
 
-    def step(self, rows: Rows, numbers: npt.NDArray[np.intp], actions: Floats) -> list[int]:
-        """Steps simulations by the period, and returns those that failed."""
+    def step(self, rows: Rows, numbers: npt.NDArray[np.intp], actions: Floats, times: int = 1) -> list[int]:
+        """Steps simulations by the period, or by `times` periods with the same setpoints; returns those that failed."""
         before = self.ctrl[rows].copy()
         self.act(rows, actions)
         after, failed = self.ctrl[rows].copy(), []
@@ -126,7 +135,7 @@ class Task(ABC):
             if self.parts > 1:
                 self.ctrl[rows] = after - left / self.parts * (after - before)
             try:
-                self.batch.step(numbers, self.substeps, _STAGE)  # sensors are those of the new state
+                self.batch.step(numbers, times * self.substeps, _STAGE)  # sensors are those of the new state
             except SimulationError as error:
                 failed.extend(error.ids)
         return failed

@@ -10,6 +10,8 @@ import numpy as np
 import tendril as td
 from tendril import _sim
 from tendril.envs.dismech import DisMech4D, DisMechFollow, DisMechObstacles2D, DisMechObstacles3D
+from tendril.envs.elastica import ElasticaNest, ElasticaOrient, ElasticaTrack, ElasticaWall
+from tendril.envs.planar import PlanarPush, PlanarReach, PlanarReachPost
 from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
 
 _ACTION_COST = 0.001
@@ -180,6 +182,31 @@ class SnakeGoal(Task):
         return reward, success, {"is_success": success, "tip_error": distance}
 
 
+class SnakeRun(SnakeGoal):
+    """The snake on the ground: as far as possible to its left in 10 s."""
+
+    scene, observations, steps = "snake_run.xml", 38, 500
+
+    def draw(self, row: int, rng: np.random.Generator) -> None:
+        joints = slice(8, 8 + self.actions)  # after the time and the free joint
+        self.motion[row, joints] += rng.uniform(-self._BENT, self._BENT, self.actions)
+
+    _BENT = 0.05  # rad, of a joint at the start
+
+    def begin(self, rows: Rows) -> None:
+        self._distance[rows] = self.sensors[rows, 33]
+
+    def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
+        place = self.sensors[rows, 33]
+        reward = 10.0 * (place - self._distance[rows]) - _effort(actions)
+        self._distance[rows] = place
+        return (
+            reward,
+            np.zeros(len(actions), dtype=bool),
+            {"is_success": place > 1.0, "tip_error": np.maximum(1.0 - place, 0.0)},
+        )
+
+
 class YoubotReach(Task):
     """The youBot: its tool to a pose."""
 
@@ -237,4 +264,12 @@ TASKS: dict[str, type[Task]] = {
     "DisMech4D": DisMech4D,
     "DisMechObstacles2D": DisMechObstacles2D,
     "DisMechObstacles3D": DisMechObstacles3D,
+    "ElasticaTrack": ElasticaTrack,
+    "ElasticaOrient": ElasticaOrient,
+    "ElasticaWall": ElasticaWall,
+    "ElasticaNest": ElasticaNest,
+    "PlanarReach": PlanarReach,
+    "PlanarReachPost": PlanarReachPost,
+    "PlanarPush": PlanarPush,
+    "SnakeRun": SnakeRun,
 }
