@@ -100,6 +100,11 @@ inline constexpr MessageKind kNoticeKinds[] = {
      "Check the keyframe and the unit of the value."},
     {"sweep-difference", "Two compared sweeps differ in more than the compared variants.",
      "Read what the line names, and compare sweeps of the same experiment and version."},
+    {"states-outside-limits",
+     "A table of `tendril fk` has states that the robot cannot take: its poses are those of the "
+     "arcs all the same.",
+     "Check units and columns. A section of variable length bends only as far as it is extended, "
+     "by `bend_limit` at full `variable_length`: not at all at its unloaded length."},
     {"switched-off", "A flag or actuator group of the scene switches off physics of a robot.",
      "Remove the flag, or ignore the notice if it is meant."},
     {"target-out-of-reach", "A target starts farther from the base than the arm is long.",

@@ -4,8 +4,10 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
+#include "apps/tendril/terminal.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/limit_violation.hpp"
 #include "tendril/kinematics/turning.hpp"
 #include "tendril/model/robot_description.hpp"
 
@@ -67,6 +69,26 @@ void run(const FkArguments& arguments, const MobileDescription& description) {
   writer.finish();
 }
 
+/// Rows with states outside the limits.
+class LimitCheck {
+ public:
+  /// @param violation  of the last row; empty: none
+  void take(const simulation::CsvReader& reader, const std::string& violation) {
+    if (violation.empty()) return;
+    if (rows_++ == 0) first_ = reader.place() + ", " + violation;
+  }
+  /// Prints one notice for all rows.
+  void report() const {
+    if (rows_ == 0) return;
+    const std::string more = rows_ == 1 ? "" : fmt::format("; {} such rows", rows_);
+    notice("states-outside-limits", first_ + more);
+  }
+
+ private:
+  long rows_ = 0;
+  std::string first_;
+};
+
 /// Tip poses of a continuum robot.
 void run(const FkArguments& arguments, const ContinuumDescription& description) {
   const ContinuumRobot robot = description.kinematics();
@@ -80,8 +102,10 @@ void run(const FkArguments& arguments, const ContinuumDescription& description) 
   std::vector<double> row(layout.columns.size());
   std::vector<SectionState> states(static_cast<std::size_t>(robot.section_count()));
   BaseState base;
+  LimitCheck limits;
   for (long count = 1; reader.read(row); ++count) {
     read_state(row, robot, states, base);
+    limits.take(reader, limit_violation(robot, states, base));
     const Eigen::Isometry3d X_BE = tip_pose(robot, states, base);
     const Eigen::Vector3d p = X_BE.translation();
     const Eigen::Vector3d z = X_BE.linear().col(2);
@@ -95,6 +119,7 @@ void run(const FkArguments& arguments, const ContinuumDescription& description) 
   }
   progress.finish();
   writer.finish();
+  if (!arguments.quiet) limits.report();
 }
 
 }  // namespace
@@ -115,7 +140,7 @@ void add_fk_command(CommandLine& line) {
               "CSV file to write instead of stdout: x,y,z,zx,zy,zz,roll; mobile robot: "
               "x,y,z,roll,pitch,yaw")
       .output();
-  command.flag("--quiet", arguments->quiet, "no progress bar");
+  command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command.footer(
       "Example: tendril ik models/arm_3x10.toml models/arm_3x10_targets.csv | tendril fk "
       "models/arm_3x10.toml -\n"

@@ -49,6 +49,12 @@ double body_length(const SnakeContext& context) {
 
 constexpr OwnQuantities<GaitController::kQuantities> own;
 
+/// Roll of the body about its axis, mean of its ends [rad].
+double roll_of(const SnakeMeasurement& measurement) noexcept {
+  const Eigen::RowVector3d up = measurement.X_WT.linear().row(2) + measurement.X_WE.linear().row(2);
+  return std::atan2(up.y(), up.z());
+}
+
 double towards(double value, double goal, double step) noexcept {
   return value + std::clamp(goal - value, -step, step);
 }
@@ -561,6 +567,8 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
   factor *= keep_speed(motion, next, h);
   factor_(next) = towards(factor_(next), factor, kFrequencyRate * h);
 
+  // At rest the bends stay in the body, which would roll down every slope.
+  if (factor_(next) != 0.0) roll_(next) = roll_of(measurement);
   const double frequency = blend_gaits(time, next, command);
   if (climbing_(next) == Climbing::Releasing) straighten(time - stage_time_(next), command);
   command.feed = measurement.feed;
@@ -581,6 +589,7 @@ void GaitController::report_motion(const SnakeMeasurement& measurement, const Mo
 GaitSteering GaitController::steering(const Gait& gait,
                                       std::span<const double> memory) const noexcept {
   GaitSteering steering;
+  if (gait.kind == GaitKind::VerticalWave && !follower_) steering.roll = roll_(memory);
   if (gait.kind == GaitKind::Sidewinding) {
     steering.side = side_(memory) * (1.0 - std::abs(turn_(memory)));
     steering.twist = kTurnTwist * turn_(memory);

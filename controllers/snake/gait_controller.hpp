@@ -139,6 +139,7 @@ class GaitController final : public SnakeController {
   Slot<double> side_ = memory_.number(1.0), side_target_ = memory_.number(1.0);
   Slot<double> side_time_ = memory_.number();  // of the last change
   Slot<double> turn_ = memory_.number();
+  Slot<double> roll_ = memory_.number();  // of the body, from which the bends are turned back
   Slot<int> goal_;
   Slot<Climbing> climbing_ = memory_.choice(Climbing::Closing, Climbing::Releasing);
   Slot<int> height_;  // index of the next one

@@ -11,7 +11,8 @@ namespace tendril {
 /// Detects that a robot which moves by a gait makes no progress towards its goal. Time is counted
 /// in periods of the gait, so that a slow gait is given the time that it needs. Progress is motion
 /// of the body towards the goal, or turning towards it: turning in place, or around a curve that
-/// first leads away, is progress too, but not for more than a whole turn. Source:
+/// first leads away, is progress too, but not for more than a whole turn. A robot that wanders is
+/// sometimes nearer: over a longer time it has to come nearer than it has ever been. Source:
 /// docs/theory/snakes.md, "Progress".
 class ProgressWatch {
  public:
@@ -23,6 +24,8 @@ class ProgressWatch {
   /// move by 0.04 to 0.4 lengths in one period.
   static constexpr double kMinMotionFraction = 0.05, kAngle = 0.2;
   static constexpr double kMaxTurning = 6.28;  ///< without motion towards the goal [rad]
+  /// Multiple of `stall_periods` within which it has to come nearer than ever.
+  static constexpr double kNearerFactor = 10.0;
 
   /// @param length  of the body [m]
   ProgressWatch(const Settings& settings, double length)
@@ -49,7 +52,13 @@ class ProgressWatch {
     gained_(memory) = progress ? 0.0 : gained;
     angle_(memory) = progress ? angle : largest;
     waited_(memory) = waited;
-    return waited <= most_;
+    const double net = net_(memory) + towards;  // from the nearest position so far
+    const bool nearer = net >= distance_;
+    const double most_apart = kNearerFactor * most_;
+    const double apart = nearer ? 0.0 : std::min(apart_(memory) + periods, 2.0 * most_apart);
+    net_(memory) = nearer ? 0.0 : net;
+    apart_(memory) = apart;
+    return waited <= most_ && apart <= most_apart;
   }
 
  private:
@@ -59,6 +68,7 @@ class ProgressWatch {
   // turning.
   Slot<double> gained_ = layout_.number(), angle_ = layout_.number(), waited_ = layout_.number(),
                turned_ = layout_.number();
+  Slot<double> net_ = layout_.number(), apart_ = layout_.number();  // since it was nearest
 };
 
 /// Detects that a gait no longer moves a snake: for `stall_periods` periods it

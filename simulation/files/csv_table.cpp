@@ -128,9 +128,9 @@ bool CsvReader::read(std::span<double> values) {
   return true;
 }
 
-void CsvReader::refuse(const std::string& what) const {
-  throw ModelError(fmt::format("{}: row {}, {}", shown_, line_, what));
-}
+void CsvReader::refuse(const std::string& what) const { throw ModelError(place() + ", " + what); }
+
+std::string CsvReader::place() const { return fmt::format("{}: row {}", shown_, line_); }
 
 std::optional<double> CsvReader::part() const {
   if (!size_ || *size_ == 0) return std::nullopt;

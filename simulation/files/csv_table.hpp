@@ -51,7 +51,10 @@ class CsvReader {
   /// Returns false at the end of the file. Throws ModelError, and InputError on a read error.
   [[nodiscard]] bool read(std::span<double> values);
 
-  /// Throws ModelError "<file>: row <line of the last row>, <what>".
+  /// "<file>: row <line of the last row>".
+  [[nodiscard]] std::string place() const;
+
+  /// Throws ModelError "<place>, <what>".
   [[noreturn]] void refuse(const std::string& what) const;
 
   /// Fraction of the file that has been read, 0..1; nothing if its size is unknown (a pipe).

@@ -105,16 +105,19 @@ Gait standard_gait(GaitKind kind, int joints) noexcept {
 void gait_angles(const Gait& gait, const GaitSteering& steering, double phase,
                  std::span<double> angles) noexcept {
   const auto n = static_cast<double>(angles.size());
+  const auto yaw = [&](double j) {
+    const double here = gait.growth == 0.0 ? 1.0 : 1.0 - gait.growth * (j - 1.0) / (n - 1.0);
+    return gait.yaw_amplitude * here * std::sin(phase - gait.lag * j + gait.yaw_lead) +
+           steering.yaw_offset;
+  };
+  const auto pitch = [&](double j) {
+    const double weight = steering.side + steering.twist * (2.0 * j - n - 1.0) / n;
+    return gait.pitch_amplitude * weight * std::sin(phase - gait.lag * j + gait.pitch_lead);
+  };
+  const double c = std::cos(steering.roll), s = std::sin(steering.roll);
   for (std::size_t i = 0; i < angles.size(); ++i) {
     const double j = static_cast<double>(i) + 1.0;
-    const double wave = phase - gait.lag * j;
-    if (i % 2 == 0) {
-      const double here = gait.growth == 0.0 ? 1.0 : 1.0 - gait.growth * (j - 1.0) / (n - 1.0);
-      angles[i] = gait.yaw_amplitude * here * std::sin(wave + gait.yaw_lead) + steering.yaw_offset;
-    } else {
-      const double weight = steering.side + steering.twist * (2.0 * j - n - 1.0) / n;
-      angles[i] = gait.pitch_amplitude * weight * std::sin(wave + gait.pitch_lead);
-    }
+    angles[i] = i % 2 == 0 ? c * yaw(j) + s * pitch(j) : c * pitch(j) - s * yaw(j);
   }
 }
 

@@ -46,6 +46,8 @@ struct GaitSteering {
   double side = 1.0;        ///< factor of the pitch wave along the whole body
   double twist = 0.0;       ///< factor of the pitch wave that grows from -twist at the tail to
                             ///< twist at the head
+  double roll = 0.0;  ///< of the body about its axis [rad], from which the bends are turned back:
+                      ///< those of yaw stay horizontal, those of pitch vertical
 };
 
 /// Waves on a body of n joints -> phase from joint to joint [rad].
@@ -60,6 +62,8 @@ struct GaitSteering {
 ///     odd j (yaw)     A_y (1 - growth (j - 1) / (n - 1)) sin(phase - lag j + lead_y) + yaw_offset
 ///     even j (pitch)  A_p (side + twist c_j) sin(phase - lag j + lead_p),   c_j = (2 j - n - 1) /
 ///     n
+///
+/// With a roll, joint j makes its component of both bends there.
 ///
 /// Source: docs/theory/snakes.md. Tested by: gait_test.
 void gait_angles(const Gait& gait, const GaitSteering& steering, double phase,

@@ -129,6 +129,28 @@ class TableCommand(unittest.TestCase):
             for name, value in zip(("x", "y", "z", "zx", "zy", "zz"), p + z):
                 self.assertAlmostEqual(float(tip[name]), value, delta=10 * ROUNDING)
 
+    def test_fk_names_states_outside_the_limits(self):
+        """A section bends by bend_limit s / variable_length: of 2 rad on 0.05 m, 0.8 rad at 0.02 m."""
+        head = "theta_1,phi_1,s_1,theta_2,phi_2,s_2,theta_3,phi_3,s_3"
+        inside, outside, straight = (
+            f"{bend},0,{s},0,0,0.05,1,0,0" for bend, s in ((0.79, 0.02), (0.81, 0.02), (0.1, 0))
+        )
+
+        def notice(*rows, options=()):
+            done = self.run_program("fk", "mixed.toml", "-", *options, text="\n".join([head, *rows]) + "\n")
+            self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, len(rows) + 1))
+            return done.stderr
+
+        self.assertEqual(notice(inside), "")
+        self.assertEqual(
+            notice(inside, outside),
+            "tendril: notice: stdin: row 3, section 1: theta = 0.81 rad, must be in [0, 0.8] at s = 0.02 m of 0.05 m"
+            " [states-outside-limits]\n",
+        )
+        self.assertIn("row 2, section 1: theta = 0.1 rad, must be in [0, 0] at s = 0 m", notice(straight))
+        self.assertIn("; 2 such rows [", notice(straight, inside, outside))
+        self.assertEqual(notice(straight, options=["--quiet"]), "")
+
     def test_ik_then_fk_meets_the_targets(self):
         for robot in ("fixed.toml", "mixed.toml"):
             targets = self.random_targets(robot, 200)

@@ -249,6 +249,28 @@ TEST_CASE("gait controller: steers to the side of the goal", "[controllers]") {
   CHECK(mean_left - mean_right == Approx(2.0 * 0.42 * std::atan2(1.0, 2.0)).margin(1e-6));
 }
 
+TEST_CASE("gait controller: a vertical wave turns with a body that rolls, but not at its goal",
+          "[controllers]") {
+  const auto roll = [](PointSnake& snake, double angle) {
+    const Eigen::AngleAxisd R(angle, Eigen::Vector3d::UnitX());
+    snake.measurement.X_WT.linear() = snake.measurement.X_WE.linear() = R.toRotationMatrix();
+  };
+  const Texts texts{{"gait", "vertical_wave"}, {"goals", "5 0"}};
+  PointSnake level(make(texts)), over(make(texts));
+  roll(over, kPi);
+  level.run(3.0);
+  over.run(3.0);
+  CHECK(level.command.q.norm() > 0.5);
+  CHECK(over.command.q.isApprox(-level.command.q, 1e-9));
+  over.place = Eigen::Vector3d(5.0, 0.0, 0.0);
+  over.run(2.0);
+  REQUIRE(over.report.status == ControllerStatus::Finished);
+  const Eigen::VectorXd at_rest = over.command.q;
+  roll(over, 2.0);
+  over.run(1.0);
+  CHECK(over.command.q == at_rest);
+}
+
 TEST_CASE("gait controller: sidewinding takes the side on which the goal is", "[controllers]") {
   // Weight of the pitch wave: +1 moves to the left, -1 to the right.
   const auto weight = [](const char* goal) {

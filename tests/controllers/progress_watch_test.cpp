@@ -73,6 +73,22 @@ TEST_CASE("progress watch: turning is progress for a whole turn, then the body m
   CHECK_FALSE(progress);  // it only swings
 }
 
+TEST_CASE("progress watch: a body that wanders must come nearer than ever within ten such times",
+          "[controllers]") {
+  constexpr int kHalf = 30;  // steps of a way there, or back
+  const double step = 1.5 * ProgressWatch::kMinMotionFraction * kLength / kHalf;
+  const bool drifts = GENERATE(false, true);
+  CAPTURE(drifts);
+  Watched watched;
+  bool always = true;
+  for (int time = 0; time < 20 * kMax; time += 2 * kHalf) {
+    const double back = drifts ? 0.5 * step : step;
+    for (int i = 0; i < kHalf; ++i) always = watched.step(-back, 1.0, 1) && always;
+    for (int i = 0; i < kHalf; ++i) always = watched.step(step, 0.5, 1) && always;
+  }
+  CHECK(always == drifts);
+}
+
 TEST_CASE("advance watch: a gait that no longer moves the body, or that is thrown",
           "[controllers]") {
   const double usual = GENERATE(0.04, 0.4);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kWorking = 0.0, kNotFollowing = 8.0, kServoLost = 9.0, kBlocked = 11.0;
 constexpr int kArrived = 700, kSecond = 500;  // steps
+constexpr double kPull = 30.0;                // on a tip [N]
 
 double status(const ModelPtr& model, const DataPtr& data) {
   return sensor(model, data, "A_status")[0];
@@ -70,6 +71,20 @@ TEST_CASE("plugin: an arm that cannot do what is commanded says so, and when it 
   CHECK(sensor(arm.model, arm.data, "A_following_error")[0] > 0.05);
   step(good, arm.data, 6 * kSecond);
   CHECK(status(good, arm.data) == kWorking);
+  EngineWarnings::take();
+}
+
+TEST_CASE("plugin: an arm whose tip is pulled follows while its correction keeps the tip in place",
+          "[plugin]") {
+  const bool corrects = GENERATE(true, false);
+  CAPTURE(corrects);
+  Arm arm(corrects ? "" : "integral_gain = 0\n");
+  const int tip = arm.model->nbody - 2;  // the last link; the target is the last body
+  arm.data->xfrc_applied[6 * tip + 1] = kPull;
+  step(arm.model, arm.data, 4 * kSecond);
+  CHECK(sensor(arm.model, arm.data, "A_following_error")[0] > 0.05);
+  CHECK((sensor(arm.model, arm.data, "A_tip_error")[0] < 1e-3) == corrects);
+  CHECK(status(arm.model, arm.data) == (corrects ? kWorking : kNotFollowing));
   EngineWarnings::take();
 }
 

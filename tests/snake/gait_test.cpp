@@ -1,5 +1,6 @@
 #include "tendril/snake/gait.hpp"
 
+#include <Eigen/Dense>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
@@ -49,6 +50,34 @@ TEST_CASE("gait: a wave runs along the body and repeats after a period", "[snake
     // Joint j + 2, of the same family, does what j did two lags before: with a positive lag the
     // wave runs to the head.
     if (i + 2 < now.size()) CHECK(later[i + 2] == Approx(now[i]).margin(kAlgebraTolerance));
+  }
+}
+
+TEST_CASE("gait: the wave of a body that has rolled remains vertical", "[snake]") {
+  constexpr double kSideways = 0.2;  // of the height: odd and even joints alternate
+  const Gait gait = standard_gait(GaitKind::VerticalWave, kJoints);
+  const SnakeChain chain = SnakeChain::uniform(kJoints / 2, kLink, kPi / 2.0, kLink);
+  const double phase = GENERATE(0.0, 1.1, 2.9);
+  const auto spread = [&](double roll) {  // of the links about their line [m]: sideways, upwards
+    Eigen::Isometry3d X_WB(Eigen::AngleAxisd(roll, Eigen::Vector3d::UnitX()));
+    std::vector<Eigen::Isometry3d> frames(kJoints + 1);
+    snake_frames(chain, X_WB, angles_of(gait, phase, {.roll = roll}), frames);
+    Eigen::MatrixX3d points(kJoints + 1, 3);
+    Eigen::MatrixX2d line(kJoints + 1, 2);
+    for (int i = 0; i <= kJoints; ++i) {
+      points.row(i) = frames[static_cast<std::size_t>(i)].translation();
+      line.row(i) << 1.0, points(i, 0);
+    }
+    const Eigen::MatrixX2d aside = points.rightCols<2>();
+    const Eigen::MatrixX2d off = aside - line * line.colPivHouseholderQr().solve(aside);
+    return Eigen::Vector2d(off.colwise().norm());
+  };
+  const double height = spread(0.0).y();
+  CHECK(spread(kPi).y() == Approx(height).margin(kAlgebraTolerance));
+  for (double roll = -3.0; roll < 3.1; roll += 0.3) {
+    CAPTURE(roll, phase);
+    CHECK(spread(roll).x() < kSideways * height);
+    CHECK(spread(roll).y() > (1.0 - kSideways) * height);
   }
 }
 

@@ -43,6 +43,7 @@ WORKING, FINISHED, INVALID_TARGET, NO_PROGRESS = (
 )
 _KINDS = ("sidewinding", "vertical_wave", "serpenoid", "anguilliform", "rolling", "helix")
 SIDEWINDING, LAST_YAWING = wp.constant(0), wp.constant(3)  # vertical_wave to anguilliform turn by a yaw offset
+VERTICAL_WAVE = wp.constant(1)
 _WRAPS = ("no", "left", "right")
 NO_WRAP, RIGHT = wp.constant(0), wp.constant(2)
 CLOSING, ROLLING, HOLDING, RELEASING = (wp.constant(i) for i in range(4))
@@ -118,6 +119,7 @@ class _State:
     side_target: _number
     side_time: _number
     turn: _number
+    roll: _number
     goal: int
     climbing: int
     height: int
@@ -171,30 +173,44 @@ def _gait(snake: _Snake, world: int, stage: int):
     return snake.stages[_row(snake.stages.shape[0], world), stage]
 
 
+@wp.struct
+class _Steering:
+    """GaitSteering."""
+
+    yaw_offset: _number
+    side: _number
+    twist: _number
+    roll: _number
+
+
 @wp.func
-def _angle(gait: _Stage, j: int, joints: int, phase: _number, yaw_offset: _number, side: _number, twist: _number):
+def _angle(gait: _Stage, j: int, joints: int, phase: _number, steering: _Steering):
     """Of joint j = 1..n: gait_angles."""
     x, n = _number(j), _number(joints)
     wave = phase - gait.lag * x
-    if j % 2 == 1:
-        here = _number(1.0)
-        if gait.growth != ZERO:
-            here = ONE - gait.growth * (x - ONE) / (n - ONE)
-        return gait.yaw_amplitude * here * wp.sin(wave + gait.yaw_lead) + yaw_offset
-    weight = side + twist * (TWO * x - n - ONE) / n
-    return gait.pitch_amplitude * weight * wp.sin(wave + gait.pitch_lead)
+    here = _number(1.0)
+    if gait.growth != ZERO:
+        here = ONE - gait.growth * (x - ONE) / (n - ONE)
+    yaw = gait.yaw_amplitude * here * wp.sin(wave + gait.yaw_lead) + steering.yaw_offset
+    weight = steering.side + steering.twist * (TWO * x - n - ONE) / n
+    pitch = gait.pitch_amplitude * weight * wp.sin(wave + gait.pitch_lead)
+    c, s = wp.cos(steering.roll), wp.sin(steering.roll)
+    return wp.where(j % 2 == 1, c * yaw + s * pitch, c * pitch - s * yaw)
 
 
 @wp.func
 def _steered(gait: _Stage, j: int, joints: int, state: _State):
     """The same, with GaitController::steering."""
-    yaw_offset, side, twist = _number(0.0), _number(1.0), _number(0.0)
+    steering = _Steering()
+    steering.side = ONE
+    if gait.kind == VERTICAL_WAVE:
+        steering.roll = state.roll
     if gait.kind == SIDEWINDING:
-        side = state.side * (ONE - wp.abs(state.turn))
-        twist = TURN_TWIST * state.turn
+        steering.side = state.side * (ONE - wp.abs(state.turn))
+        steering.twist = TURN_TWIST * state.turn
     elif gait.kind <= LAST_YAWING:
-        yaw_offset = MAX_YAW_OFFSET * state.turn
-    return _angle(gait, j, joints, state.phase, yaw_offset, side, twist)
+        steering.yaw_offset = MAX_YAW_OFFSET * state.turn
+    return _angle(gait, j, joints, state.phase, steering)
 
 
 @wp.func
@@ -398,6 +414,7 @@ def _update(
     qpos: wp.array2d(dtype=float),
     subtree_com: wp.array2d(dtype=wp.vec3),
     site_xpos: wp.array2d(dtype=wp.vec3),
+    site_xmat: wp.array2d(dtype=wp.mat33),
     mocap_pos: wp.array2d(dtype=wp.vec3),
     memory: _Memory,
     ctrl: wp.array2d(dtype=float),
@@ -427,6 +444,9 @@ def _update(
         factor = _steer(snake, world, settings, center, target, memory)
     factor *= _keep_speed(snake, world, settings, memory)
     memory.state[world].factor = _towards(memory.state[world].factor, factor, FREQUENCY_RATE * h)
+    if memory.state[world].factor != ZERO:
+        up = site_xmat[world, snake.tail_site][2] + site_xmat[world, snake.tip_site][2]
+        memory.state[world].roll = wp.atan2(_number(up[1]), _number(up[2]))
 
     # 2. The blend of two gaits on ONE phase, or of the start pose and the first gait.
     state = memory.state[world]
@@ -447,6 +467,8 @@ def _update(
     since = _gait(snake, world, wp.max(state.from_stage, 0))
     if not from_start:
         frequency += (ONE - fraction) * since.frequency
+    unsteered = _Steering()
+    unsteered.side = ONE
     front = _number(0.0)  # of the straightening that runs from head to tail
     if state.climbing == RELEASING:
         front = (ONE + FRONT_LENGTH) * (state.time - state.stage_time) / settings.release_time
@@ -454,7 +476,7 @@ def _update(
         begin = memory.start_angles[world, i]
         end = _number(0.0)
         if wraps:
-            end = _angle(opened, i + 1, n, phase, ZERO, ONE, ZERO)
+            end = _angle(opened, i + 1, n, phase, unsteered)
         else:
             end = _steered(to, i + 1, n, state)
         if not from_start:
@@ -546,8 +568,9 @@ class Gait:
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
-        inputs = [self._snake, model.jnt_qposadr, data.qpos, data.subtree_com, data.site_xpos, data.mocap_pos]
-        self._bound.launch(_update, [*inputs, self._memory, data.ctrl])
+        inputs = [self._snake, model.jnt_qposadr, data.qpos, data.subtree_com, data.site_xpos]
+        inputs += [data.site_xmat, data.mocap_pos, self._memory, data.ctrl]
+        self._bound.launch(_update, inputs)
 
     def after_step(self, data: Any) -> None:
         """Nothing is kept of this step's forces."""

@@ -18,7 +18,10 @@ constexpr KeyInfo kSectionKeys[]{
     {"variable_length", "m",
      "largest variable part S_Δ of the length. 0: a section of fixed length; a telescopic section "
      "has no constant part"},
-    {"bend_limit", "rad", "largest bend angle, at full variable length; with less, in proportion"},
+    {"bend_limit", "rad",
+     "largest bend angle. Of a section of variable length: at its full length; at the variable "
+     "length s it is bend_limit s / variable_length, so at s = 0, as at the unloaded length, the "
+     "section does not bend"},
     {"length_weights", "",
      "relative lengths of sub-sections (> 0); with `angle_weights`, of the same count",
      "one sub-section"},
