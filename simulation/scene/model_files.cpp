@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -137,14 +138,19 @@ void set_files(const ModelFile& file, VirtualFiles& files) {
   files.set(arm.file, model_mjcf(arm.robot, sensor_names(arm.robot.controller.plugin)));
 }
 
-bool set_numerical_damping(const mjOption& option, std::vector<ModelFile>& models) {
-  const double time = option.integrator == mjINT_DISCRETE ? option.timestep : 0.0;
+bool set_integration(const mjOption& option, std::vector<ModelFile>& models) {
+  const bool is_discrete = option.integrator == mjINT_DISCRETE;
+  const double damping_time = is_discrete ? option.timestep : 0.0;
   bool changed = false;
   for (ModelFile& file : models) {
     ContinuumDescription* const arm = file.arm();
-    if (arm == nullptr || arm->numerical_damping_time == time) continue;
-    arm->numerical_damping_time = time;
-    changed = true;
+    if (arm == nullptr) continue;
+    const auto before = std::tuple(arm->integrator, arm->timestep, arm->numerical_damping_time);
+    arm->integrator =
+        option.integrator == mjINT_IMPLICITFAST ? Integrator::ImplicitFast : Integrator::Discrete;
+    arm->timestep = option.timestep;
+    arm->numerical_damping_time = damping_time;
+    changed |= before != std::tuple(arm->integrator, arm->timestep, arm->numerical_damping_time);
   }
   return changed;
 }

@@ -44,8 +44,8 @@ struct ModelFile {
 /// Hands the engine the texts that have been read, so that it does not read the files again.
 void set_files(const ModelFile& file, VirtualFiles& files);
 
-/// Sets the numerical damping of the arms to that of these options. Returns whether that changes
-/// any.
-bool set_numerical_damping(const mjOption& option, std::vector<ModelFile>& models);
+/// Writes the arms for these options: their damping and armature depend on integrator and timestep.
+/// Returns whether that changes any.
+bool set_integration(const mjOption& option, std::vector<ModelFile>& models);
 
 }  // namespace tendril::simulation

@@ -140,7 +140,7 @@ class SceneLoader {
     read();
     parse();
     // Its options are known now.
-    if (set_numerical_damping(option_with(settings_, scene_.spec->option), models_)) {
+    if (set_integration(option_with(settings_, scene_.spec->option), models_)) {
       (void)take_engine_warnings();
       parse();
     }
@@ -307,7 +307,7 @@ ModelText plain_mjcf(const fs::path& file) {
   }
   VirtualFiles files;
   SpecPtr spec = parsed(file, models, files);
-  if (set_numerical_damping(spec->option, models)) spec = parsed(file, models, files);
+  if (set_integration(spec->option, models)) spec = parsed(file, models, files);
   compiled(*spec, file, files);
   text.mjcf =
       fmt::format("{}{} file by: tendril model --plain (change that file, not this) -->\n{}",

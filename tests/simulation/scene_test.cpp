@@ -375,6 +375,10 @@ TEST_CASE("scene: discrete takes its numerical damping off the joints'", "[scene
     CAPTURE(c.option, c.settings.size());
     const Scene scene = load_scene(write(c.option), c.settings);
     for (const double time : times(scene)) CHECK(time == Approx(c.expected).margin(1e-12));
+    // Armature with implicitfast alone (joint_damping_test has its value).
+    const mjModel& m = *scene.model;
+    const int hinge = m.jnt_dofadr[mj_name2id(&m, mjOBJ_JOINT, "M_arm_s1_l2_y")];
+    CHECK((m.dof_armature[hinge] > 0.0) == (m.opt.integrator == mjINT_IMPLICITFAST));
     CHECK(scene.notices.size() == c.notices);
     for (const std::string& notice : scene.notices) {
       CHECK_THAT(notice, Catch::Contains("section 1: damping_time = 0.004 s is 0.005 s with "

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tendril/model/continuum/arm_document.hpp"
+#include "tendril/model/continuum/joint_damping.hpp"
 
 namespace tendril {
 
@@ -49,6 +50,7 @@ void add_hinge(ArmDocument& arm, const Link& link, char axis, double start, XmlN
        {"stiffness", link.hinge_stiffness},
        {"damping", link.damping_time * link.hinge_stiffness + link.servo_damping}},
       start);
+  write_armature(arm.robot, damping_at_hinge(arm.robot, link), joint);
   if (const double natural = link.natural(axis); natural != 0.0) joint.set("springref", natural);
 }
 
@@ -62,12 +64,14 @@ void add_hinges(ArmDocument& arm, const Link& link, double turn, XmlNode& body) 
 
 void add_twist(ArmDocument& arm, const Link& link, XmlNode& body) {
   if (!link.has_twist()) return;
-  arm.mjcf.add_joint(body,
-                     {{"name", names::twist(link.section, link.index)},
-                      {"axis", {0, 0, 1}},
-                      {"stiffness", link.torsional_stiffness},
-                      {"damping", link.damping_time * link.torsional_stiffness}},
-                     0.0);
+  const double damping = link.damping_time * link.torsional_stiffness;
+  XmlNode& joint = arm.mjcf.add_joint(body,
+                                      {{"name", names::twist(link.section, link.index)},
+                                       {"axis", {0, 0, 1}},
+                                       {"stiffness", link.torsional_stiffness},
+                                       {"damping", damping}},
+                                      0.0);
+  write_armature(arm.robot, damping, joint);
 }
 
 /// The slide of a link in the keyframe [m].
@@ -80,15 +84,16 @@ double start_slide(const ArmDocument& arm, const Link& link) {
 
 void add_slide(ArmDocument& arm, const Link& link, XmlNode& body) {
   if (!link.has_slide()) return;
-  arm.mjcf.add_joint(body,
-                     {{"name", names::slide(link.section, link.index)},
-                      {"type", "slide"},
-                      {"axis", {0, 0, 1}},
-                      {"range", {link.slide_low, link.slide_high}},
-                      {"stiffness", link.axial_stiffness},
-                      {"springref", link.slide_rest},
-                      {"damping", link.damping_time * link.axial_stiffness}},
-                     start_slide(arm, link));
+  XmlNode& joint = arm.mjcf.add_joint(body,
+                                      {{"name", names::slide(link.section, link.index)},
+                                       {"type", "slide"},
+                                       {"axis", {0, 0, 1}},
+                                       {"range", {link.slide_low, link.slide_high}},
+                                       {"stiffness", link.axial_stiffness},
+                                       {"springref", link.slide_rest},
+                                       {"damping", link.damping_time * link.axial_stiffness}},
+                                      start_slide(arm, link));
+  write_armature(arm.robot, damping_at_slide(arm.robot, link), joint);
 }
 
 void add_joints(ArmDocument& arm, const Link& link, double turn, XmlNode& body) {

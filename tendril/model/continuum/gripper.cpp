@@ -6,6 +6,7 @@
 
 #include "tendril/model/continuum/arm_document.hpp"
 #include "tendril/model/continuum/chain.hpp"
+#include "tendril/model/continuum/joint_damping.hpp"
 #include "tendril/model/toml_fields.hpp"
 
 namespace tendril {
@@ -77,15 +78,17 @@ void add_finger(ArmDocument& arm, const Gripper& gripper, int i, double palm_hei
                 XmlNode& palm) {
   const std::string name = names::finger(i);
   const double side = i == 1 ? 1.0 : -1.0, thickness = gripper.finger_thickness;
+  const double damping = 2.0 * gripper.force / gripper.speed;
   XmlNode& body = palm.add(
       "body", {{"name", name}, {"pos", {0, 0, palm_height + gripper.finger_length / 2.0}}});
-  arm.mjcf.add_joint(body,
-                     {{"name", name},
-                      {"type", "slide"},
-                      {"axis", {side, 0, 0}},
-                      {"range", {0, gripper.opening / 2.0}},
-                      {"damping", 2.0 * gripper.force / gripper.speed}},
-                     0.0);
+  XmlNode& joint = arm.mjcf.add_joint(body,
+                                      {{"name", name},
+                                       {"type", "slide"},
+                                       {"axis", {side, 0, 0}},
+                                       {"range", {0, gripper.opening / 2.0}},
+                                       {"damping", damping}},
+                                      0.0);
+  write_armature(arm.robot, damping, joint);
   XmlNode& geom = body.add(
       "geom", {{"name", name},
                {"type", "box"},

@@ -26,9 +26,16 @@ constexpr KeyInfo kSectionKeys[]{
      "relative lengths of sub-sections (> 0); with `angle_weights`, of the same count",
      "one sub-section"},
     {"angle_weights", "", "relative bends of sub-sections (>= 0)", "one sub-section"},
-    {"links", "",
+    {"links",
+     "",
      "rigid links, at least one per sub-section; 400 in the whole robot. Keep the bend of one link "
-     "below 12 deg"},
+     "below 12 deg. `\"auto\"`: as many as `accuracy` needs "
+     "([number of links](../theory/chain.md#number-of-links))",
+     {},
+     "integer in [1, 200], `\"auto\"`"},
+    {"accuracy", "",
+     "with `links = \"auto\"`: largest error of the tip at rest under gravity and a force at the "
+     "tip, in parts of the length"},
     {"radius", "m",
      "of the body; or two numbers, at start and end of a section that "
      "[tapers](#taper-and-material)"},
@@ -59,6 +66,7 @@ constexpr Range kPoissonRatio{-1.0, 0.5, true};  // of isotropic materials
 constexpr Range kModulus{0.0, 1e13, true};       // [Pa]
 constexpr Range kBendLimit{0.0, 2.0 * std::numbers::pi, true};
 constexpr Range kColor{0.0, 1.0};
+constexpr Range kAccuracy{1e-3, 0.1};
 constexpr Range kNaturalBend{0.0, 4.0 * std::numbers::pi};
 
 /// Below this the engine's own limits on sizes and inertias come near.
@@ -268,9 +276,33 @@ void require_links(const Fields& fields, const SectionParameters& section,
   }
 }
 
+/// Number of links with which the tip at rest is off by at most a fraction of the length. The error
+/// falls with its square (docs/theory/chain.md, "Number of links").
+int links_for(double accuracy, double bend_limit, bool twists) {
+  const double error_of_one = (twists ? 1.3 : 0.8) * std::max(bend_limit, 1.0);
+  return static_cast<int>(std::ceil(std::sqrt(error_of_one / accuracy)));
+}
+
+int read_links(const Fields& fields, const SectionParameters& section, int fallback) {
+  const toml::node* const node = fields.get("links");
+  const bool is_auto = node != nullptr && node->is_string();
+  if (is_auto && node->as_string()->get() != "auto") {
+    fields.refuse("links",
+                  fmt::format("must be an integer in [1, {}] or \"auto\"", kMaxLinksPerSection));
+  }
+  const double accuracy = fields.number("accuracy", 0.01, kAccuracy);
+  if (!is_auto) {
+    if (fields.has("accuracy")) fields.refuse("accuracy", "needs links = \"auto\"");
+    return fields.integer("links", fallback, 1, kMaxLinksPerSection);
+  }
+  const bool twists = fields.has("torsional_stiffness") || fields.has("poisson_ratio");
+  return std::max(links_for(accuracy, section.bend_angle_limit, twists),
+                  static_cast<int>(section.length_weights.size()));
+}
+
 SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
   SectionPhysics physics;
-  physics.links = fields.integer("links", physics.links, 1, kMaxLinksPerSection);
+  physics.links = read_links(fields, section, physics.links);
   read_body(fields, section, physics);
   read_torsion(fields, physics);
   read_natural_bend(fields, physics);

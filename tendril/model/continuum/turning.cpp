@@ -4,6 +4,7 @@
 
 #include "tendril/kinematics/turning.hpp"
 #include "tendril/model/continuum/arm_document.hpp"
+#include "tendril/model/continuum/joint_damping.hpp"
 #include "tendril/model/toml_fields.hpp"
 
 namespace tendril {
@@ -61,8 +62,9 @@ void write_turn(ArmDocument& arm, std::size_t section, XmlNode& first_link) {
   const std::string name = names::turn(static_cast<int>(section) + 1);
   const auto& [gain, damping_time, limit] = arm.robot.physics[section].turn;
   const double damping = arm.robot.written_damping_time(damping_time) * gain;
-  arm.mjcf.add_joint(first_link,
-                     {{"name", name}, {"axis", {0, 0, 1}}, {"damping", kInJoint * damping}}, 0.0);
+  XmlNode& joint = arm.mjcf.add_joint(
+      first_link, {{"name", name}, {"axis", {0, 0, 1}}, {"damping", kInJoint * damping}}, 0.0);
+  write_armature(arm.robot, damping, joint);
   arm.mjcf.add_actuator("position",
                         {{"name", name},
                          {"joint", name},
