@@ -12,7 +12,6 @@
 #include "python/src/robots.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/jacobian.hpp"
-#include "tendril/kinematics/limit_violation.hpp"
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/kinematics/turning.hpp"
 #include "tendril/model_error.hpp"
@@ -59,21 +58,17 @@ class States : public Input {
   std::vector<SectionState> untwisted_;  // where sections turn
 };
 
-/// The arguments `states`, `feed` and `spin`, all finite; with `check_limits` inside the limits.
+/// The arguments `states`, `feed` and `spin`, all finite.
 struct Configurations {
   States states;
   Numbers feed, spin;
 
   Configurations(const Robot& robot, nb::handle states_value, nb::handle feed_value,
-                 nb::handle spin_value, bool check_limits)
+                 nb::handle spin_value)
       : states(robot.robot, states_value),
         feed("feed", feed_value, states.leading()),
         spin("spin", spin_value, states.leading()) {
     states.require_bends();
-    for (std::size_t k = 0; check_limits && k < states.count(); ++k) {
-      const std::string text = limit_violation(robot.robot, states[k], base(k));
-      if (!text.empty()) throw ModelError("states: item " + std::to_string(k) + ": " + text);
-    }
   }
   [[nodiscard]] BaseState base(std::size_t k) const noexcept {
     return {.feed = feed[k], .spin = spin[k]};
@@ -96,8 +91,8 @@ auto with_python_names(const Make& make) {
 }
 
 nb::object tip_poses(const Robot& robot, nb::handle states, nb::handle feed, nb::handle spin,
-                     int threads, bool check_limits) {
-  const Configurations all(robot, states, feed, spin, check_limits);
+                     int threads) {
+  const Configurations all(robot, states, feed, spin);
   Output poses(all.states.leading(), kPose);
   for_each(all.states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
     write_pose(tip_pose(robot.robot, all.states[k], all.base(k)), to + 16 * k);
@@ -106,8 +101,8 @@ nb::object tip_poses(const Robot& robot, nb::handle states, nb::handle feed, nb:
 }
 
 nb::object section_poses(const Robot& robot, nb::handle states, nb::handle feed, nb::handle spin,
-                         int threads, bool check_limits) {
-  const Configurations all(robot, states, feed, spin, check_limits);
+                         int threads) {
+  const Configurations all(robot, states, feed, spin);
   const std::size_t sections = count_of(robot.robot);
   Output poses(all.states.leading(), Axes{sections, 4, 4});
   for_each(all.states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
@@ -152,9 +147,9 @@ void write_backbone(const ContinuumRobot& robot, SectionStates states, const Bas
 }
 
 nb::object backbones(const Robot& robot, nb::handle states, int points, nb::handle feed,
-                     nb::handle spin, int threads, bool check_limits) {
+                     nb::handle spin, int threads) {
   if (points < 2) throw ModelError("points = " + std::to_string(points) + ", must be >= 2");
-  const Configurations all(robot, states, feed, spin, check_limits);
+  const Configurations all(robot, states, feed, spin);
   const auto count = static_cast<std::size_t>(points);
   Output lines(all.states.leading(), Axes{count, 3});
   for_each(all.states.count(), threads, [&, to = lines.data()](std::size_t k) noexcept {
@@ -164,8 +159,8 @@ nb::object backbones(const Robot& robot, nb::handle states, int points, nb::hand
 }
 
 nb::object tip_jacobians(const Robot& robot, nb::handle states, nb::handle feed, nb::handle spin,
-                         int threads, bool check_limits) {
-  const Configurations all(robot, states, feed, spin, check_limits);
+                         int threads) {
+  const Configurations all(robot, states, feed, spin);
   const auto columns = static_cast<std::size_t>(robot.robot.coordinate_count());
   Output jacobians(all.states.leading(), Axes{6, columns});
   for_each(all.states.count(), threads, [&, to = jacobians.data()](std::size_t k) noexcept {
@@ -363,18 +358,15 @@ void PyContinuumRobot::bind(nb::module_& module) {
             return text.attr("format")(s.length, s.variable_length, s.bend_angle_limit);
           },
           nb::sig("def __repr__(self) -> str"));
-#define TENDRIL_BASE_ARGUMENTS                        \
-  "feed: " TENDRIL_LIKE " = 0.0, spin: " TENDRIL_LIKE \
-  " = 0.0, threads: int = 0, check_limits: bool = False"
-#define TENDRIL_BASE_DOC                                                                       \
-  ":param states: (..., sections, 3): theta, phi, rad, and extension, m, of each section\n"    \
-  ":param feed: shift of the base along its z axis, m; a number, or one for each item\n"       \
-  ":param spin: of the base about its z axis, rad; likewise\n"                                 \
-  ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n"  \
-  ":param check_limits: refuse states outside the limits: an extended section bends by at "    \
-  "most bend_limit extension / variable_length\n"                                              \
-  ":raises ModelError: wrong shape or type, a number that is not finite; with check_limits a " \
-  "state outside the limits, named with its limit\n"
+#define TENDRIL_BASE_ARGUMENTS \
+  "feed: " TENDRIL_LIKE " = 0.0, spin: " TENDRIL_LIKE " = 0.0, threads: int = 0"
+#define TENDRIL_BASE_DOC                                                                      \
+  ":param states: (..., sections, 3): theta, phi, rad, and extension, m, of each section; "   \
+  "limits are not checked\n"                                                                  \
+  ":param feed: shift of the base along its z axis, m; a number, or one for each item\n"      \
+  ":param spin: of the base about its z axis, rad; likewise\n"                                \
+  ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n" \
+  ":raises ModelError: wrong shape or type, a number that is not finite\n"
 
   nb::class_<Robot>(module, "ContinuumRobot",
                     "Sections in a row on a base. Immutable; may be used by several threads.\n\n"
@@ -449,7 +441,7 @@ void PyContinuumRobot::bind(nb::module_& module) {
           "(sections, 3): every section straight, variable lengths at half of their range.")
       .def(
           "tip_pose", &tip_poses, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
-          nb::arg("spin") = 0.0, nb::arg("threads") = 0, nb::arg("check_limits") = false,
+          nb::arg("spin") = 0.0, nb::arg("threads") = 0,
           nb::sig("def tip_pose(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
                   ") -> " TENDRIL_ARRAY),
           "Poses of the tip in the base frame.\n\n" TENDRIL_BASE_DOC
@@ -457,7 +449,7 @@ void PyContinuumRobot::bind(nb::module_& module) {
           "Source: [FABRIKx] (2.7) without its last factor, which only turns the tip about its own "
           "axis.")
       .def("section_poses", &section_poses, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
-           nb::arg("spin") = 0.0, nb::arg("threads") = 0, nb::arg("check_limits") = false,
+           nb::arg("spin") = 0.0, nb::arg("threads") = 0,
            nb::sig("def section_poses(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
                    ") -> " TENDRIL_ARRAY),
            "Poses of the ends of all sections in the base frame.\n\n" TENDRIL_BASE_DOC
@@ -466,7 +458,6 @@ void PyContinuumRobot::bind(nb::module_& module) {
       .def(
           "backbone", &backbones, nb::arg("states"), nb::arg("points") = 50, nb::kw_only(),
           nb::arg("feed") = 0.0, nb::arg("spin") = 0.0, nb::arg("threads") = 0,
-          nb::arg("check_limits") = false,
           nb::sig("def backbone(self, states: " TENDRIL_LIKE
                   ", points: int = 50, *, " TENDRIL_BASE_ARGUMENTS ") -> " TENDRIL_ARRAY),
           "Points of the backbone in the base frame, at equal distances along it: the first at the "
@@ -475,7 +466,7 @@ void PyContinuumRobot::bind(nb::module_& module) {
           ":returns: (..., points, 3), m\n\n"
           "Source: docs/theory/kinematics.md, \"Planar shape of a section\".")
       .def("tip_jacobian", &tip_jacobians, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
-           nb::arg("spin") = 0.0, nb::arg("threads") = 0, nb::arg("check_limits") = false,
+           nb::arg("spin") = 0.0, nb::arg("threads") = 0,
            nb::sig("def tip_jacobian(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
                    ") -> " TENDRIL_ARRAY),
            "Derivatives of the tip's position and direction with respect to the smooth "
