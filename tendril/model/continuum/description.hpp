@@ -31,7 +31,7 @@ namespace tendril {
 /// Integrators of the engine that suit an arm's stiff joints.
 enum class Integrator {
   Discrete,      ///< springs by backward Euler; contacts see them
-  ImplicitFast,  ///< springs explicit, their damping implicit
+  ImplicitFast,  ///< springs explicit, their damping implicit; joints have an armature
 };
 
 /// A robot file of kind = "continuum", parsed and validated. What its tables say is in the
@@ -40,12 +40,13 @@ struct ContinuumDescription {
   std::string name = "arm";
   Compliance compliance = Compliance::Section;
   bool self_collision = false;
-  bool planar = false;                           ///< bends in the x-z plane of the base only
-  Integrator integrator = Integrator::Discrete;  ///< option of the model alone, as is the timestep
-  double timestep = 0.002;                       ///< [s], > 0
+  bool planar = false;  ///< bends in the x-z plane of the base only
+  /// Options of the file for the model alone; whoever knows the scene's sets these.
+  Integrator integrator = Integrator::Discrete;
+  double timestep = 0.002;  ///< [s], > 0
   /// Time that the integrator adds to the damping_time of a spring or servo [s]: the timestep of
   /// `discrete`, else 0. Joints, servos and tendons have as much less damping, where there is
-  /// enough. Of the file's own options; whoever knows the scene's sets it.
+  /// enough. Of the same options.
   double numerical_damping_time = 0.002;
   /// The damping time to write for one of the file, without what the integrator adds [s].
   [[nodiscard]] double written_damping_time(double damping_time) const {

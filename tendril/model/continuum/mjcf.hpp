@@ -22,7 +22,8 @@ namespace tendril {
 ///
 /// `discrete` integrates a spring or servo K by backward Euler, which damps it by timestep K.
 /// Joints, servos and tendons have as much less damping than `damping_time` K, at least none:
-/// `numerical_damping_time`.
+/// `numerical_damping_time`. With `implicitfast` damped joints have an armature
+/// (joint_damping.hpp).
 ///
 /// A planar robot has the y hinges alone. With a start pose there is a keyframe `start`; with
 /// `bends` in it, the keyframe has these commands and the feed's.
