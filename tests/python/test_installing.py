@@ -48,7 +48,9 @@ def test_another_mujoco_is_named_and_mended_by_the_command_that_is_named(
         assert code == 0, text
 
     code, text = said(tmp_path / "bin/tendril", "doctor")
-    found = re.search(rf"MuJoCo \S+ is installed, must be {td.mujoco_version}: (pip [^\[\n]*?)(?: \[.*\])?$", text, re.MULTILINE)
+    found = re.search(
+        rf"MuJoCo \S+ is installed, must be {td.mujoco_version}: (pip [^\[\n]*?)(?: \[.*\])?$", text, re.MULTILINE
+    )
     if order[-1] != ["wheel"]:
         assert found is not None, text
     if found is not None:
