@@ -96,8 +96,11 @@ points = [[0.05, 0.03, 0.16], [0.105, 0.03, 0.15], [0.105, -0.05, 0.15]]
 """
 
 
-def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, tmp_path):
+@pytest.mark.parametrize("lengths", ["constant_length = 0.1", "constant_length = 0.08\nvariable_length = 0.04"])
+def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, tmp_path, lengths):
     file = experiment()
+    robot = (tmp_path / "robot.toml").read_text()
+    (tmp_path / "robot.toml").write_text(robot.replace("constant_length = 0.1", lengths))
     wall = '<geom type="box" size="0.01 0.2 0.2" pos="0.108 0 0.1"/>'  # the target ends in it
     (tmp_path / "scene.xml").write_text(SCENE.replace("<worldbody>", "<worldbody>" + wall))
     file.write_text(WALLED)

@@ -174,7 +174,7 @@ class BoundContacts:
         self._senses, self._is_pyramid = "contacts" in table, int(model.opt.cone) == 0
         geoms = table["contacts"] if self._senses else {"link": [], "arc_length": [], "is_guide": [], "is_fixed": []}
         links = max((*geoms["link"], -1)) + 1
-        length = sum(section.length for section in bound.robot.sections)
+        length = sum(section.length for section in bound.robot.sections) + bound.robot.straight[:, 2].sum()
         contacts = Contacts()
         contacts.link, contacts.arc_length = bound.integers(geoms["link"]), bound.numbers(geoms["arc_length"])
         contacts.is_guide, contacts.is_fixed = bound.integers(geoms["is_guide"]), bound.integers(geoms["is_fixed"])
