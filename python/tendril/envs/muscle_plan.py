@@ -22,6 +22,7 @@ class MusclePlan:
     """
 
     _WAYPOINTS = 4
+    _ATTEMPTS = 4  # at most; until a motion reaches the target
     _COUNT, _ELITE = 48, 10  # in the plane: motions in a generation
     _GENERATIONS, _REFINING = 20, 2  # at most; after one in which a motion reaches the target
     _STARTS, _DURATION = 4, 0.3  # in space: motions for the simulation, and s from waypoint to waypoint
@@ -31,22 +32,29 @@ class MusclePlan:
     def __init__(self, task: ElasticaObstacles, seed: int) -> None:
         self._step, self._period = 0, task.period
         rng = np.random.default_rng(seed)
-        if task.axes == 1:
-            self._motion = self._simulated(task, rng)
-        else:
-            kinematics = _Kinematics(task)
-            found = np.array([kinematics.motion(self._WAYPOINTS, rng) for _ in range(self._STARTS)])
-            durations = np.full((len(found), self._WAYPOINTS, 1), self._DURATION)
-            motions = np.concatenate((found, durations), axis=2)
-            model = type(task)(len(motions), 1)
-            self._motion = motions[int(np.argmax(self._returns(model, motions, 1.0)))]
+        search = self._simulated if task.axes == 1 else self._kinematic
+        found: list[tuple[float, Floats]] = []
+        while len(found) < self._ATTEMPTS and not any(total > 0.0 for total, _ in found):  # only at the target it is
+            found.append(search(task, rng))
+        self._motion = max(found, key=lambda one: one[0])[1]
 
     def __call__(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         self._step += 1
         now: npt.NDArray[np.float32] = _at(self._motion[None], self._step * self._period)[0].astype(np.float32)
         return now
 
-    def _simulated(self, task: ElasticaObstacles, rng: np.random.Generator) -> Floats:
+    def _kinematic(self, task: ElasticaObstacles, rng: np.random.Generator) -> tuple[float, Floats]:
+        """Return and motion of a search in space."""
+        kinematics = _Kinematics(task)
+        found = np.array([kinematics.motion(self._WAYPOINTS, rng) for _ in range(self._STARTS)])
+        durations = np.full((len(found), self._WAYPOINTS, 1), self._DURATION)
+        motions = np.concatenate((found, durations), axis=2)
+        returns = self._returns(type(task)(len(motions), 1), motions, 1.0)
+        best = int(np.argmax(returns))
+        return float(returns[best]), motions[best]
+
+    def _simulated(self, task: ElasticaObstacles, rng: np.random.Generator) -> tuple[float, Floats]:
+        """Return and motion of a search in the plane."""
         model, shape = type(task)(self._COUNT, 1), (self._COUNT, self._WAYPOINTS)
         waypoints = 0.4 * rng.normal(size=(*shape, task.actions)).cumsum(axis=1)
         motions = np.concatenate((np.clip(waypoints, -1.0, 1.0), np.exp(rng.uniform(-2.3, -0.2, (*shape, 1)))), axis=2)
@@ -66,7 +74,7 @@ class MusclePlan:
             waypoints = np.clip(motions[:, :, :-1] + change[:, :, :-1], -1.0, 1.0)
             durations = np.clip(motions[:, :, -1:] * np.exp(change[:, :, -1:]), 0.05, 1.2)
             motions = np.concatenate((waypoints, durations), axis=2)
-        return best[0][1]
+        return best[0]
 
     def _returns(self, model: ElasticaObstacles, motions: Floats, part: float) -> Floats:
         """Returns of motions, (n, waypoints, activations and duration), in a part of an episode of the simulation."""
