@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tendril.envs.dismech import DisMech, DisMech4D, DisMechFollow
 from tendril.envs.elastica import Elastica, ElasticaObstacles
-from tendril.envs.geometry import overlap, rotations
+from tendril.envs.geometry import limited, overlap, rotation_vector, rotations, transported
 from tendril.envs.muscle_control import MuscleControl
 from tendril.envs.muscle_plan import MusclePlan
 from tendril.envs.planar import PlanarReach
@@ -82,18 +82,18 @@ class RateControl:
         else:
             natural, target = rest[:10], rest[10:13]
             jacobian = self._jacobian(points, np.zeros(_SECTIONS))[:3, :10]
-        desired = _limited(self._gain * (target - points[-1]), 1.0)
+        desired = limited(self._gain * (target - points[-1]), 1.0)
         if self._moves:
-            desired = _limited(self._gain * (target - points[-1]) + rest[13:16], 1.5)
+            desired = limited(self._gain * (target - points[-1]) + rest[13:16], 1.5)
         if self._turns:
-            turn = _limited(self._turn_gain * _rotation_vector(target_rotation, tip_rotation), 2.0)
+            turn = limited(self._turn_gain * rotation_vector(target_rotation, tip_rotation, 3), 2.0)
             desired = np.concatenate((desired, self._TURN_WEIGHT * turn))
         damped = jacobian @ jacobian.T + self._DAMPING**2 * np.eye(len(desired))
         decay = -self._decay * natural
         rates = decay + jacobian.T @ np.linalg.solve(damped, desired - jacobian @ decay)
         action = rates * self._PERIOD / self._SCALE
-        limited: npt.NDArray[np.float32] = (action / max(1.0, np.abs(action).max())).astype(np.float32)
-        return limited
+        scaled: npt.NDArray[np.float32] = (action / max(1.0, np.abs(action).max())).astype(np.float32)
+        return scaled
 
     def _jacobian(self, points: Floats, twists: Floats) -> Floats:
         """Velocity and weighted angular velocity of the tip for rates of the bends (10) and twists (5)."""
@@ -303,27 +303,5 @@ def _holding(bends: Floats) -> Floats:
 
 def _frames_along(points: Floats) -> list[Floats]:
     """Frames without twist that end at points of the rod."""
-    frame, before, frames = _BASE, np.zeros(3), []
-    for point in points:
-        x, y, z = frame.T
-        tangent = point - before
-        tangent = tangent / np.linalg.norm(tangent)
-        cross = np.outer(tangent, z) - np.outer(z, tangent)
-        frame = frame + cross @ frame + cross @ cross @ frame / (1.0 + z @ tangent)
-        frames.append(frame)
-        before = point
-    return frames
-
-
-def _rotation_vector(end: Floats, start: Floats) -> Floats:
-    """The shortest rotation between two orientations, quaternions (x, y, z, w), in the world."""
-    w = end @ start
-    vector = start[3] * end[:3] - end[3] * start[:3] - np.cross(end[:3], start[:3])
-    sine = float(np.linalg.norm(vector))
-    turn: Floats = vector * (2.0 * np.arctan2(sine, abs(w)) / max(sine, 1e-9)) * (1.0 if w >= 0 else -1.0)
-    return turn
-
-
-def _limited(vector: Floats, largest: float) -> Floats:
-    limited: Floats = vector * min(1.0, largest / max(float(np.linalg.norm(vector)), 1e-9))
-    return limited
+    ways = np.diff(points, axis=0, prepend=0.0)
+    return transported(_BASE, (way / np.linalg.norm(way) for way in ways))

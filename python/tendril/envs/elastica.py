@@ -14,11 +14,13 @@ import numpy as np
 from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
 
 LINKS = 20
-_LINK_LENGTH = 1.0 / LINKS  # m
+LINK_LENGTH = 1.0 / LINKS  # m
+RADIUS = 0.05  # m
+BENDING_STIFFNESS = 10e6 * np.pi / 4 * RADIUS**4  # N m^2
 _POINTS = 10  # of the rod that are observed beside its base, 0.1 m apart; the last one is the tip
 _NEAR = 0.05  # m
-_DRAG = 30.0  # N m s/rad for each m of the rod, against its turning in the world
-_MUSCLE = 75.0  # N m, of a published element
+DRAG = 30.0  # for each m of the rod: N m s/rad against its turning in the world, N s/m against its motion
+MUSCLE = 75.0  # N m, of a published element
 _BOX = np.array([[-0.6, 0.6], [-0.6, 0.6], [0.3, 0.9]])  # m, of targets
 _EVEN = {count: tuple(np.arange(1, count + 1) / (count + 1)) for count in (4, 6)}  # control points
 
@@ -59,16 +61,16 @@ class Elastica(Task):
     @classmethod
     def spans(cls) -> tuple[Floats, Floats]:
         """Middles and lengths of the parts of the rod that links are, which begin at the middles of published ones."""
-        middles: Floats = (np.arange(LINKS, dtype=np.float64) + 1.0) * _LINK_LENGTH
-        lengths: Floats = np.full(LINKS, _LINK_LENGTH)
-        middles[-1], lengths[-1] = 1.0 - _LINK_LENGTH / 4, _LINK_LENGTH / 2
+        middles: Floats = (np.arange(LINKS, dtype=np.float64) + 1.0) * LINK_LENGTH
+        lengths: Floats = np.full(LINKS, LINK_LENGTH)
+        middles[-1], lengths[-1] = 1.0 - LINK_LENGTH / 4, LINK_LENGTH / 2
         return middles, lengths
 
     @classmethod
     def couples(cls) -> Floats:
         """Couples on the links about their axes for activations, N m, (links x axes, actions)."""
         middles, lengths = cls.spans()
-        along = _MUSCLE * cls.elements * lengths[:, None] * spline_weights(cls.points, middles)
+        along = MUSCLE * cls.elements * lengths[:, None] * spline_weights(cls.points, middles)
         return np.concatenate([np.kron(along, np.eye(cls.axes)[:, [axis]]) for axis in range(cls.axes)], axis=1)
 
     @classmethod
@@ -91,10 +93,10 @@ class Elastica(Task):
                     biastype=mujoco.mjtBias.mjBIAS_AFFINE,
                 )
                 motor.gear[:] = [0.0, 0.0, 0.0, *axes[axis]]
-                motor.biasprm[2] = -_DRAG * length
+                motor.biasprm[2] = -DRAG * length
         for point in range(1, _POINTS + 1):
             place = 2 * point if point < _POINTS else LINKS
-            site = spec.body(f"rod_s1_l{place}").add_site(name=f"point_{point}", pos=[0, 0, _LINK_LENGTH / 2], group=4)
+            site = spec.body(f"rod_s1_l{place}").add_site(name=f"point_{point}", pos=[0, 0, LINK_LENGTH / 2], group=4)
             spec.add_sensor(type=mujoco.mjtSensor.mjSENS_FRAMEPOS, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site.name)
         for kind in (mujoco.mjtSensor.mjSENS_FRAMELINVEL, mujoco.mjtSensor.mjSENS_FRAMEQUAT):
             spec.add_sensor(type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site.name)

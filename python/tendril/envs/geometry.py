@@ -1,10 +1,38 @@
-"""Rotations, and overlap of bodies with obstacles, for many shapes at once."""
+"""Rotations, frames along a rod, and overlap of bodies with obstacles."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from tendril.envs.simulations import Floats
+
+
+def limited(vector: Floats, largest: float) -> Floats:
+    """The vector, shortened to a length."""
+    result: Floats = vector * min(1.0, largest / max(float(np.linalg.norm(vector)), 1e-9))
+    return result
+
+
+def rotation_vector(end: Floats, start: Floats, scalar: int) -> Floats:
+    """The shortest rotation between two orientations, quaternions whose scalar part has this index, in the world."""
+    w, end_vector, start_vector = end @ start, np.delete(end, scalar), np.delete(start, scalar)
+    vector = start[scalar] * end_vector - end[scalar] * start_vector - np.cross(end_vector, start_vector)
+    sine = float(np.linalg.norm(vector))
+    turn: Floats = vector * (2.0 * np.arctan2(sine, abs(w)) / max(sine, 1e-9)) * (1.0 if w >= 0 else -1.0)
+    return turn
+
+
+def transported(frame: Floats, tangents: Iterable[Floats]) -> list[Floats]:
+    """Frames without twist along tangents, after a first one."""
+    frames = []
+    for tangent in tangents:
+        z = frame[:, 2]
+        cross = np.outer(tangent, z) - np.outer(z, tangent)
+        frame = frame + cross @ frame + cross @ cross @ frame / (1.0 + z @ tangent)
+        frames.append(frame)
+    return frames
 
 
 def rotations(angles: Floats) -> Floats:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tendril.envs.elastica import Elastica, ElasticaOrient, ElasticaTrack, spline_weights
+from tendril.envs.elastica import (
+    BENDING_STIFFNESS,
+    DRAG,
+    MUSCLE,
+    Elastica,
+    ElasticaOrient,
+    ElasticaTrack,
+    spline_weights,
+)
+from tendril.envs.geometry import limited, rotation_vector, transported
 from tendril.envs.simulations import Floats
 
 _SEGMENTS = 10  # between observed points
 _LENGTH = 0.1  # m, of a segment
-_BENDING_STIFFNESS = 10e6 * np.pi / 4 * 0.05**4  # N m^2
 _TWISTING_STIFFNESS = 65.45  # N m^2
-_DRAG = 30.0  # N s/m^2, and N s for turning
-_MUSCLES = 75.0 * 20 * _LENGTH  # N m, of a segment
+_MUSCLES = MUSCLE * Elastica.elements * _LENGTH  # N m, of a segment
 
 
 class MuscleControl:
@@ -44,19 +51,19 @@ class MuscleControl:
             rotation, target, target_rotation = rest[:4], rest[4:7], rest[11:15]
             model = _Segments(points, self._axes, rotation)
             weights, ahead = np.repeat([1.0, self._TURN_WEIGHT], 3), np.zeros(6)
-            error = np.concatenate((target - points[-1], _rotation_vector(target_rotation, rotation)))
+            error = np.concatenate((target - points[-1], rotation_vector(target_rotation, rotation, 0)))
         else:
             model = _Segments(points, self._axes)
             weights, ahead, error = np.ones(3), rest[3] * rest[4:7], rest[:3] - points[-1]
         moving, relaxing, holding = (weights[:, None] * one[: len(error)] for one in model.tip_motions(self._muscles))
         error, ahead = weights * error, weights * ahead
-        self._hold(holding, _limited(self._hold_gain * error, self._FASTEST_HELD) + ahead)
-        desired = _limited(self._gain * error, self._FASTEST) + ahead
+        self._hold(holding, limited(self._hold_gain * error, self._FASTEST_HELD) + ahead)
+        desired = limited(self._gain * error, self._FASTEST) + ahead
         missing = desired - self._TRUST * (relaxing[:, 0] + moving @ self._held)
         damped = moving @ moving.T + self._DAMPING**2 * np.eye(len(error))
         action = self._held + moving.T @ np.linalg.solve(damped, missing)
-        limited: npt.NDArray[np.float32] = (action / max(1.0, np.abs(action).max())).astype(np.float32)
-        return limited
+        scaled: npt.NDArray[np.float32] = (action / max(1.0, np.abs(action).max())).astype(np.float32)
+        return scaled
 
     def _hold(self, holding: Floats, desired: Floats) -> None:
         """Changes held activations so that the tip would move as desired at rest."""
@@ -73,7 +80,7 @@ class _Segments:
         self._points, self._axes = points, axes
         self._tangents = np.diff(points, axis=0)
         self._tangents /= np.linalg.norm(self._tangents, axis=1)[:, None]
-        self._frames, self._twist = np.array(_transported(self._tangents)), 0.0
+        self._frames, self._twist = np.array(transported(np.eye(3), self._tangents)), 0.0
         if tip_rotation is not None:
             relative = self._frames[-1].T @ _matrix(tip_rotation)
             self._twist = float(np.arctan2(relative[1, 0] - relative[0, 1], relative[0, 0] + relative[1, 1]))
@@ -87,7 +94,7 @@ class _Segments:
         """Velocity and angular velocity of the tip: for activations, (6, actions); without activation, (6, 1); and for
         rates of activations at rest, (6, actions)."""
         turning, moving, tip = self._jacobians()
-        drag = _DRAG * _LENGTH * (turning.T @ turning + moving.T @ moving)
+        drag = DRAG * _LENGTH * (turning.T @ turning + moving.T @ moving)
         couples = np.zeros((_SEGMENTS, 3, self._axes, muscles.shape[1]))  # on segments, about the axes of these
         for axis in range(self._axes):
             couples[:, :, axis] = self._frames[:, :, axis, None] * muscles[:, None]
@@ -113,7 +120,7 @@ class _Segments:
 
     def _elasticity(self) -> tuple[Floats, Floats]:
         """Stiffness and moment of each joint, (joints, 1)."""
-        stiffness = np.full((_SEGMENTS, self._axes), _BENDING_STIFFNESS / _LENGTH)
+        stiffness = np.full((_SEGMENTS, self._axes), BENDING_STIFFNESS / _LENGTH)
         stiffness[:, 2:] = _TWISTING_STIFFNESS / _LENGTH
         stiffness[0] *= 2.0
         before = np.concatenate(([[0.0, 0.0, 1.0]], self._tangents[:-1]))
@@ -121,17 +128,6 @@ class _Segments:
         angles[:, :2] = np.einsum("ska,sk->sa", self._frames[:, :, :2], np.cross(before, self._tangents))
         angles[:, 2:] = self._twist / _SEGMENTS
         return stiffness.reshape(-1, 1), (stiffness * angles).reshape(-1, 1)
-
-
-def _transported(tangents: Floats) -> list[Floats]:
-    """Frames without twist along tangents, from that of the world."""
-    frame, frames = np.eye(3), []
-    for tangent in tangents:
-        z = frame[:, 2]
-        cross = np.outer(tangent, z) - np.outer(z, tangent)
-        frame = frame + cross @ frame + cross @ cross @ frame / (1.0 + z @ tangent)
-        frames.append(frame)
-    return frames
 
 
 def _matrix(q: Floats) -> Floats:
@@ -144,17 +140,3 @@ def _matrix(q: Floats) -> Floats:
         ]
     )
     return matrix
-
-
-def _rotation_vector(end: Floats, start: Floats) -> Floats:
-    """The shortest rotation between two orientations, quaternions (w, x, y, z), in the world."""
-    w = end @ start
-    vector = start[0] * end[1:] - end[0] * start[1:] - np.cross(end[1:], start[1:])
-    sine = float(np.linalg.norm(vector))
-    turn: Floats = vector * (2.0 * np.arctan2(sine, abs(w)) / max(sine, 1e-9)) * (1.0 if w >= 0 else -1.0)
-    return turn
-
-
-def _limited(vector: Floats, largest: float) -> Floats:
-    limited: Floats = vector * min(1.0, largest / max(float(np.linalg.norm(vector)), 1e-9))
-    return limited

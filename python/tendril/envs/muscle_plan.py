@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tendril.envs.elastica import LINKS, ElasticaObstacles
+from tendril.envs.elastica import BENDING_STIFFNESS, LINK_LENGTH, LINKS, RADIUS, ElasticaObstacles
 from tendril.envs.geometry import overlap, rotations
 from tendril.envs.simulations import Floats
-
-_LENGTH = 1.0 / LINKS  # m, of a link
-_RADIUS = 0.05  # m
-_BENDING_STIFFNESS = 10e6 * np.pi / 4 * _RADIUS**4  # N m^2
 
 
 class MusclePlan:
@@ -114,9 +110,9 @@ class _Kinematics:
     def __init__(self, task: ElasticaObstacles) -> None:
         self._target, self._axes, self._actions = task.mocap_pos[0, 0].copy(), task.muscle_axes(), task.actions
         self._obstacles, radius = task.obstacles()
-        self._reach = radius + _RADIUS
+        self._reach = radius + RADIUS
         beyond = task.couples().reshape(LINKS, task.axes, -1)[::-1].cumsum(axis=0)[::-1]
-        self._angles = beyond * _LENGTH / _BENDING_STIFFNESS  # of hinges for activations, (links, axes, actions)
+        self._angles = beyond * LINK_LENGTH / BENDING_STIFFNESS  # of hinges for activations, (links, axes, actions)
 
     def shapes(self, activations: Floats) -> Floats:
         """Ends of links at rest, (n, links, 3)."""
@@ -124,9 +120,9 @@ class _Kinematics:
         frame, point = np.tile(np.eye(3), (len(angles), 1, 1)), np.zeros((len(angles), 3))
         ends = np.empty((len(angles), LINKS, 3))
         for link in range(LINKS):
-            point = point + _LENGTH / 2 * frame[:, :, 2]
+            point = point + LINK_LENGTH / 2 * frame[:, :, 2]
             frame = frame @ rotations(angles[:, link])
-            point = point + _LENGTH / 2 * frame[:, :, 2]
+            point = point + LINK_LENGTH / 2 * frame[:, :, 2]
             ends[:, link] = point
         return ends
 

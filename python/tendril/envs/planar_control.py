@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tendril.envs.geometry import limited
 from tendril.envs.planar import SECTIONS, PlanarPush, PlanarReach, PlanarReachPost, hinges
 from tendril.envs.simulations import Floats, Task
 
@@ -28,7 +29,7 @@ class PlanarControl:
         setpoints, bends, tip = whole[:4], whole[4:8], whole[8:10]
         wanted = self._behind_block(tip, whole[10:12], whole[14:16]) if self._pushes else tip + whole[10:12]
         points = hinges(bends[None])[0]
-        rows, rates = [_jacobian(points, len(points) - 1)], [_limited(self._GAIN * (wanted - tip), self._fastest)]
+        rows, rates = [_jacobian(points, len(points) - 1)], [limited(self._GAIN * (wanted - tip), self._fastest)]
         if self._posted:
             for point in range(0, len(points), 2):
                 away = points[point] - whole[12:14]
@@ -41,8 +42,8 @@ class PlanarControl:
         change = jacobian.T @ np.linalg.solve(damped, velocity) * self._period
         change = np.clip(setpoints + change, bends - self._LEAD, bends + self._LEAD) - setpoints
         action = change / self._stride
-        limited: npt.NDArray[np.float32] = (action / max(1.0, np.abs(action).max())).astype(np.float32)
-        return limited
+        scaled: npt.NDArray[np.float32] = (action / max(1.0, np.abs(action).max())).astype(np.float32)
+        return scaled
 
     def _behind_block(self, tip: Floats, block: Floats, target: Floats) -> Floats:
         """The point to go for: behind the block, seen from the target; from there into it."""
@@ -85,8 +86,3 @@ def _jacobian(points: Floats, point: int) -> Floats:
     for section in range(SECTIONS):
         jacobian[:, section] = turned[:, section * parts : (section + 1) * parts].sum(axis=1) / parts
     return jacobian
-
-
-def _limited(vector: Floats, largest: float) -> Floats:
-    limited: Floats = vector * min(1.0, largest / max(float(np.linalg.norm(vector)), 1e-9))
-    return limited

@@ -134,6 +134,13 @@ class Step:
 
 
 @wp.func
+def smooth_step(at: number):
+    """tendril/path/smooth_step.hpp."""
+    x = wp.clamp(at, number(0.0), number(1.0))
+    return x * x * x * (number(10.0) - x * (number(15.0) - number(6.0) * x))
+
+
+@wp.func
 def wide(v: wp.vec3):
     return vec3(number(v[0]), number(v[1]), number(v[2]))
 

@@ -13,7 +13,20 @@ import numpy as np
 import warp as wp
 
 import tendril as td
-from tendril.worlds.arm import Arm, BoundArm, Step, functions, integrate, mat33, number, numbers, rows, tables, vec3
+from tendril.worlds.arm import (
+    Arm,
+    BoundArm,
+    Step,
+    functions,
+    integrate,
+    mat33,
+    number,
+    numbers,
+    rows,
+    smooth_step,
+    tables,
+    vec3,
+)
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.tables import Table
@@ -131,16 +144,10 @@ def _curve(path: _Path, world: int, s: number):
 
 
 @wp.func
-def _smooth(x: number):
-    y = wp.clamp(x, ZERO, ONE)
-    return y * y * y * (number(10.0) - y * (number(15.0) - number(6.0) * y))
-
-
-@wp.func
 def _shifted_curve(path: _Path, world: int, s: number, memory: _Memory):
     """The path with what the last jam has shown."""
     ramp = path.chain.length[path.chain.sections - 1]
-    fraction = _smooth((s - memory.state[world].jam_at) / ramp + ONE)
+    fraction = smooth_step((s - memory.state[world].jam_at) / ramp + ONE)
     return _curve(path, world, s) + fraction * memory.state[world].shift
 
 

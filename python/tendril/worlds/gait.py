@@ -14,7 +14,7 @@ import numpy as np
 import warp as wp
 
 import tendril as td
-from tendril.worlds.arm import wide
+from tendril.worlds.arm import smooth_step, wide
 from tendril.worlds.tables import BoundRobot, Table, require_same
 
 _number, _vec2, _vec3 = wp.float64, wp.vec2d, wp.vec3d
@@ -150,12 +150,6 @@ class _Memory:
 @wp.func
 def _towards(value: _number, goal: _number, step: _number):
     return value + wp.clamp(goal - value, -step, step)
-
-
-@wp.func
-def _smooth(at: _number):
-    x = wp.clamp(at, ZERO, ONE)
-    return x * x * x * (_number(10.0) - x * (_number(15.0) - _number(6.0) * x))
 
 
 @wp.func
@@ -453,13 +447,13 @@ def _update(
     from_start = state.from_stage < 0
     wraps = from_start and settings.wrap != NO_WRAP
     passed = (state.time - state.fade_start) / wp.where(from_start, settings.ramp_time, settings.fade_time)
-    fraction = _smooth(passed)
+    fraction = smooth_step(passed)
     to = _gait(snake, world, state.to_stage)
     opened = to  # the coil that closes around the pole
     phase = state.phase
     if wraps:
-        fraction = _smooth(passed / WRAPPED_FRACTION)
-        stretch = _smooth((passed - WRAPPED_FRACTION) / (ONE - WRAPPED_FRACTION))
+        fraction = smooth_step(passed / WRAPPED_FRACTION)
+        stretch = smooth_step((passed - WRAPPED_FRACTION) / (ONE - WRAPPED_FRACTION))
         pitch = WRAP_PITCH * fraction + (ONE - WRAP_PITCH) * stretch
         opened.lag = to.lag * pitch
         phase = state.phase - (to.lag - opened.lag) * HALF * _number(n + 1)
@@ -483,7 +477,7 @@ def _update(
             begin = _steered(since, i + 1, n, state)
         angle = wp.clamp((ONE - fraction) * begin + fraction * end, -settings.joint_limit, settings.joint_limit)
         from_head = ONE - _number(i) / _number(n - 1)
-        ctrl[world, snake.control[i]] = float(angle * (ONE - _smooth((front - from_head) / FRONT_LENGTH)))
+        ctrl[world, snake.control[i]] = float(angle * (ONE - smooth_step((front - from_head) / FRONT_LENGTH)))
     memory.state[world].phase = _remainder(state.phase + TURN * frequency * state.factor * h)
     memory.state[world].time = state.time + h
 
