@@ -51,8 +51,8 @@ std::vector<double> lengths_per_joint(const mjModel* m, int base_body, int tendo
   return lengths;
 }
 
-/// Time constant of the mean of what twist does to the tip [s].
-constexpr double kSwingTime = 0.1;
+/// Rate of the mean of what twist does to the tip, of the frequency of its swing.
+constexpr double kSwingRate = 0.3;
 
 bool has_twist(const ContinuumDescription& description) {
   return std::any_of(
@@ -81,7 +81,10 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
     tension = layout.numbers(tendons.size());
     friction = layout.numbers(tendons.size() * description.sections.size());
   }
-  if (has_twist(description)) swing_mean = layout.vector(6);
+  if (has_twist(description)) {
+    twists = layout.numbers(description.sections.size());
+    swing_mean = layout.vector(6);
+  }
   if (!controller.senses_contacts()) return;
   std::size_t links = 0;
   for (const SectionPhysics& section : description.physics)
@@ -105,7 +108,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   std::vector<Servo> servos;
   bind_sections(context, description, coordinates, servos);
   SectionTurns turns = bind_turns(context, servos);
-  std::vector<SectionTwist> twists = bind_twists(context, description);
+  SectionTwists twists = bind_twists(context, description);
   require_no_more_joints(context, joints_);
   ArmBaseJoint feed, spin;
   const auto bind_base = [&](const char* name, JointAddress& joint, ArmBaseJoint& base) {
@@ -248,9 +251,9 @@ SectionTurns ArmBinding::bind_turns(const InstanceContext& context, std::vector<
   return SectionTurns(std::move(sections));
 }
 
-std::vector<SectionTwist> ArmBinding::bind_twists(const InstanceContext& context,
-                                                  const ContinuumDescription& description) {
-  std::vector<SectionTwist> twists(static_cast<std::size_t>(robot_->section_count()));
+SectionTwists ArmBinding::bind_twists(const InstanceContext& context,
+                                      const ContinuumDescription& description) {
+  std::vector<TwistingSection> twists(static_cast<std::size_t>(robot_->section_count()));
   for (int i = 0; i < robot_->section_count(); ++i)
     twists[static_cast<std::size_t>(i)].bend = robot_->coordinate_index(i);
   for (const Link& link : chain_links(description)) {
@@ -259,10 +262,11 @@ std::vector<SectionTwist> ArmBinding::bind_twists(const InstanceContext& context
     twists_.push_back(joint);
     twists[static_cast<std::size_t>(link.section - 1)].hinges.push_back(
         {.mass = weighing_mass(context.model, joint.body),
-         .stiffness = context.model->jnt_stiffness[joint.joint]});
+         .stiffness = context.model->jnt_stiffness[joint.joint],
+         .damping = joint_damping(context.model, joint)});
   }
-  if (twists_.empty()) twists.clear();
-  return twists;
+  if (twists_.empty()) return {};
+  return SectionTwists(std::move(twists));
 }
 
 std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
@@ -393,7 +397,11 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   if (feed_.joint >= 0) feed_.read(d, state_.feed);
   if (spin_.joint >= 0) spin_.read(d, state_.spin);
   for (std::size_t j = 0; j < turns_.size(); ++j) turns_[j].read(d, state_.turns[j]);
-  for (std::size_t j = 0; j < twists_.size(); ++j) twists_[j].read(d, state_.twists[j]);
+  for (std::size_t j = 0; j < twists_.size(); ++j) {
+    twists_[j].read(d, state_.twists.hinges[j]);
+    const int dof = twists_[j].dof;
+    state_.twists.inertias[j] = d->M[m->M_rowadr[dof] + m->M_rownnz[dof] - 1];
+  }
 
   ArmMeasurement& out = measurement_;
   out.time = d->time;
@@ -413,6 +421,8 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
     contacts_->response().measure(state_,
                                   {command.data(), static_cast<std::size_t>(command.size())},
                                   controller_->senses_response(), out);
+    if (!twists_.empty() && controller_->senses_response())
+      mechanics_.twists().untwist_columns(out.tip_response);
     if (!turns_.empty() && controller_->senses_response())
       mechanics_.turns().untwist_columns(state_.turns, out.tip_response);
   }
@@ -432,11 +442,14 @@ bool ArmBinding::command_is_finite() const noexcept {
 }
 
 void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
-  mechanics_.setpoints(state_, measurement_, command_, memory_.turns(next_own), setpoints);
+  mechanics_.setpoints(state_, measurement_, command_, memory_.turns(next_own),
+                       memory_.twists(next_own), setpoints);
   memory_.command(next_own) = mechanics_.joint_command();
   if (!twists_.empty())
     memory_.swing_mean(next_own) +=
-        std::min(1.0, measurement_.timestep / kSwingTime) * measurement_.twist_swing;
+        std::min(1.0, kSwingRate * mechanics_.twists().swing_frequency(state_.twists) *
+                          measurement_.timestep) *
+        measurement_.twist_swing;
   mechanics_.servo_moments(state_, setpoints, memory_.moments(next_own));
   const std::span<const double> tendons = setpoints.last(tendons_.size());
   std::copy(tendons.begin(), tendons.end(), memory_.tendons(next_own).begin());

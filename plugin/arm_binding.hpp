@@ -69,10 +69,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
   /// of the servos in the last step, the last commands of the tendons and of the sections' turns,
-  /// with friction of tendons
-  /// their tensions and friction in the last step [N], with twist the mean of what is left of its
-  /// displacement of the tip, and, if the controller senses contacts, the normal force on every
-  /// link in the last step [N].
+  /// with friction of tendons their tensions and friction in the last step [N], with twist the
+  /// means of SectionTwists and that of what is left of its displacement of the tip, and, if the
+  /// controller senses contacts, the normal force on every link in the last step [N].
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
@@ -80,6 +79,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     Block moments;
     Block tendons, turns;
     Block tension, friction;
+    Block twists;
     MatrixSlot<Eigen::VectorXd> swing_mean;
     Block link_force;
     Memory(const ContinuumDescription& description, const ArmController& controller);
@@ -95,8 +95,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
   [[nodiscard]] SectionTurns bind_turns(const InstanceContext& context, std::vector<Servo>& servos);
-  [[nodiscard]] std::vector<SectionTwist> bind_twists(const InstanceContext& context,
-                                                      const ContinuumDescription& description);
+  [[nodiscard]] SectionTwists bind_twists(const InstanceContext& context,
+                                          const ContinuumDescription& description);
   [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
                                                     const ContinuumDescription& description);
   [[nodiscard]] ArmTendon bind_tendon(const InstanceContext& context, const Tendon& tendon);

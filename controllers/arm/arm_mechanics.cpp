@@ -10,7 +10,7 @@ using Eigen::Vector3d;
 ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                            const ArmBaseJoint& spin, std::vector<Servo> servos,
                            const Options& options, std::vector<ArmTendon> tendons,
-                           SectionTurns turns, std::vector<SectionTwist> twists)
+                           SectionTurns turns, SectionTwists twists)
     : coordinates_(std::move(coordinates)),
       feed_(feed),
       spin_(spin),
@@ -66,9 +66,7 @@ ArmMechanics::State ArmMechanics::make_state() const {
   state.joints.resize(joint_load_.size());
   state.tendons.resize(tendons_.tendons().size());
   state.turns.resize(turns_.count());
-  std::size_t twists = 0;
-  for (const SectionTwist& twist : twists_) twists += twist.hinges.size();
-  state.twists.resize(twists);
+  state.twists = twists_.make_state();
   state.R_WB.setIdentity();
   state.R_WE.setIdentity();
   return state;
@@ -82,7 +80,7 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   for (std::size_t k = 0; k < coordinates_.size(); ++k)
     deflection += measure_coordinate(k, state, out);
   out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
-  measure_twists(state, out);
+  if (!twists_.empty()) measure_twists(state, out);
   if (!turns_.empty()) {
     turns_.untwist(state.turns, out.q, out.q_rate);
     turns_.untwist_moments(state.turns, out.gravity_moment);
@@ -146,38 +144,28 @@ Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
   return (loaded_move - load * move) / stiffness_[k];
 }
 
-/// Adds what gravity's torque about the axis of every link does to the deflections, and measures by
-/// how much the twist differs from that.
-void ArmMechanics::measure_twists(const State& state, ArmMeasurement& out) const noexcept {
-  if (twists_.empty()) return;
+/// Measures in frames without twist, and adds to the deflections what gravity's twist does within
+/// the sections.
+void ArmMechanics::measure_twists(const State& state, ArmMeasurement& out) noexcept {
   const auto to_base = state.R_WB.transpose();
-  struct Displacement {  // sum of axis x (p - anchor) angle
-    Vector3d turn = Vector3d::Zero(), offset = Vector3d::Zero();
-    void add(const JointState& hinge, double angle) noexcept {
-      turn += angle * hinge.axis;
-      offset += angle * hinge.axis.cross(hinge.anchor);
-    }
-    [[nodiscard]] Vector3d at(const Vector3d& p) const noexcept { return turn.cross(p) - offset; }
-  };
-  Displacement by_gravity, swing;
   Vector3d start = Vector3d::Zero();  // displacement of the section's start
-  std::size_t i = 0;
-  for (const SectionTwist& twist : twists_) {
-    for (const SectionTwist::Hinge& hinge : twist.hinges) {
-      const JointState& at = state.twists[i++];
-      const double angle = gravity_load(at, hinge.mass, options_.gravity, false) / hinge.stiffness;
-      by_gravity.add(at, angle);
-      swing.add(at, at.position - angle);
-    }
-    const auto k = static_cast<std::size_t>(twist.bend);
-    const std::size_t last = first_joint_[k] + coordinates_[k].joints.size() - 1;
-    const Vector3d end = by_gravity.at(state.joints[last].anchor);
-    out.uneven_deflection.col(twist.bend) += to_base * (end - start);
-    start = end;
-  }
-  out.gravity_deflection += to_base * by_gravity.at(state.p_WE);
-  out.twist_swing.head<3>() = to_base * swing.at(state.p_WE);
-  out.twist_swing.tail<3>() = to_base * swing.turn;
+  SectionTwists::Displacement whole;
+  twists_.measure(state.twists, options_.gravity,
+                  [&](Eigen::Index bend, const SectionTwists::Displacement& so_far) {
+                    const auto k = static_cast<std::size_t>(bend);
+                    const std::size_t last = first_joint_[k] + coordinates_[k].joints.size() - 1;
+                    const Vector3d end = so_far.at(state.joints[last].anchor);
+                    out.uneven_deflection.col(bend) += to_base * (end - start);
+                    start = end;
+                    whole = so_far;
+                  });
+  out.gravity_deflection += to_base * whole.at(state.p_WE);
+  out.tip_twist = twists_.tip_twist();
+  out.twist_swing.head<3>() = to_base * twists_.swing().at(state.p_WE);
+  out.twist_swing.tail<3>() = to_base * twists_.swing().turn();
+  twists_.untwist(out.q, out.q_rate);
+  twists_.untwist_moments(out.gravity_moment);
+  twists_.untwist_columns(out.tip_jacobian);
 }
 
 /// Measures feed and spin, and the force of the feed servo.
@@ -215,6 +203,7 @@ void ArmMechanics::measure_actuators(std::span<const double> servo_moments, cons
     out.moment[row] = servo_moments[k];
     if (!state.tendons.empty()) out.moment[row] += tendons_.force_on(row, out.tendon_tension);
   }
+  if (!twists_.empty()) twists_.untwist_moments(out.moment);
   if (!turns_.empty()) turns_.untwist_moments(state.turns, out.moment);
 }
 
@@ -246,8 +235,12 @@ double ArmMechanics::compensated(const Servo& servo, double desired, double load
 
 void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
                              const ArmCommand& command, std::span<double> turns,
-                             std::span<double> setpoints) noexcept {
+                             std::span<double> twists, std::span<double> setpoints) noexcept {
   own_ = command;
+  if (!twists_.empty()) {
+    twists_.twist(state.twists, measurement.timestep, twists, own_.q, own_.q_rate);
+    twists_.twist_moments(own_.moment);
+  }
   if (!turns_.empty()) turns_.twist(own_.q, own_.q_rate, turns, turn_rates_);
   if (!tendons_.tendons().empty()) command_tendons(state, own_, setpoints.subspan(servos_.size()));
   for (std::size_t k = 0; k < coordinates_.size(); ++k) {

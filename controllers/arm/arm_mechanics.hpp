@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controllers/arm/section_turns.hpp"
+#include "controllers/arm/section_twists.hpp"
 #include "controllers/arm/servo.hpp"
 #include "controllers/arm/tendon_drive.hpp"
 #include "controllers/interface/arm_controller.hpp"
@@ -36,17 +37,6 @@ struct ArmCoordinate {
   bool has_tendons = false;  ///< neither it nor its joints have servos: tendons hold it
   bool is_passive = false;   ///< nothing drives it
   double damping = 0.0;      ///< of its joints in series [N m s/rad]; only with tendons
-};
-
-/// The hinges about its axis of a section that is not rigid in torsion; no controller commands
-/// them.
-struct SectionTwist {
-  struct Hinge {
-    double mass = 0.0;       ///< of all bodies that it moves [kg]
-    double stiffness = 0.0;  ///< [N m/rad]
-  };
-  Eigen::Index bend = 0;      ///< coordinate u of the section
-  std::vector<Hinge> hinges;  ///< from the base on
 };
 
 /// Feed or spin of the base.
@@ -87,11 +77,11 @@ class ArmMechanics {
   /// @param servos       all servos of the arm; coordinates, joints and base refer to them by index
   /// @param tendons      of the arm
   /// @param turns        of its sections; such an arm has no tendons
-  /// @param twists       of all its sections, from the base on; none: they are rigid in torsion
+  /// @param twists       of its sections; none: they are rigid in torsion
   ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                const ArmBaseJoint& spin, std::vector<Servo> servos, const Options& options,
                std::vector<ArmTendon> tendons = {}, SectionTurns turns = {},
-               std::vector<SectionTwist> twists = {});
+               SectionTwists twists = {});
 
   [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
   [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
@@ -104,7 +94,7 @@ class ArmMechanics {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] bool has_feed() const noexcept { return feed_.servo >= 0; }
   [[nodiscard]] bool has_spin() const noexcept { return spin_.servo >= 0; }
-  [[nodiscard]] bool has_twist() const noexcept { return !twists_.empty(); }
+  [[nodiscard]] const SectionTwists& twists() const noexcept { return twists_; }
   /// Returns the stiffness of a coordinate's joints in series; 0: of none [N m/rad], [N/m].
   [[nodiscard]] static double series_stiffness(const ArmCoordinate& coordinate) noexcept;
   [[nodiscard]] const ArmBaseJoint& feed() const noexcept { return feed_; }
@@ -114,8 +104,8 @@ class ArmMechanics {
   struct State {
     std::vector<JointState> joints;
     JointState feed, spin;
-    std::vector<JointState> turns;   ///< of the sections that turn
-    std::vector<JointState> twists;  ///< the hinges of all sections' twists
+    std::vector<JointState> turns;  ///< of the sections that turn
+    TwistState twists;
     std::vector<TendonDrive::Length> tendons;
     Eigen::Vector3d p_WB = Eigen::Vector3d::Zero(), p_WE = Eigen::Vector3d::Zero();
     Eigen::Matrix<double, 3, 3, Eigen::RowMajor> R_WB, R_WE;
@@ -123,8 +113,8 @@ class ArmMechanics {
   [[nodiscard]] State make_state() const;
 
   /// Fills in q, q_rate, gravity_moment, base, X_BE, tip_jacobian, gravity_deflection,
-  /// uneven_deflection, twist_swing, and the force of the feed servo at its last setpoint
-  /// `feed_setpoint` [m]. Allocates nothing.
+  /// uneven_deflection, tip_twist, twist_swing, and the force of the feed servo at its last
+  /// setpoint `feed_setpoint` [m]. Allocates nothing.
   void measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept;
 
   /// Fills in tendon_length, tendon_tension and, with the moments of servos and motors in the last
@@ -136,12 +126,14 @@ class ArmMechanics {
   /// feed-forward and gravity compensation, within the force limits; of a motor the commanded
   /// moment less that of tendons which run past its section. A servo that cannot be driven
   /// (Servo::works) gets the command alone. The commands of the tendons follow (TendonDrive).
-  /// @param turns  angles of the sections' turns, in: of the last step, out: of this one [rad]
+  /// @param turns   angles of the sections' turns, in: of the last step, out: of this one [rad]
+  /// @param twists  means of SectionTwists, likewise
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
-                 std::span<double> turns, std::span<double> setpoints) noexcept;
+                 std::span<double> turns, std::span<double> twists,
+                 std::span<double> setpoints) noexcept;
 
-  /// The coordinates commanded by the last `setpoints`, of the joints: where sections turn, not
-  /// those of the controller.
+  /// The coordinates commanded by the last `setpoints`, of the joints: where sections turn or
+  /// twist, not those of the controller.
   [[nodiscard]] const Eigen::VectorXd& joint_command() const noexcept { return own_.q; }
 
   /// Moments of the servos and motors at these setpoints on each coordinate [N m], [N]; 0 where it
@@ -156,7 +148,7 @@ class ArmMechanics {
  private:
   Eigen::Vector3d measure_coordinate(std::size_t k, const State& state,
                                      ArmMeasurement& out) noexcept;
-  void measure_twists(const State& state, ArmMeasurement& out) const noexcept;
+  void measure_twists(const State& state, ArmMeasurement& out) noexcept;
   void measure_base(const State& state, double feed_setpoint, ArmMeasurement& out) const noexcept;
 
   void command_tendons(const State& state, const ArmCommand& command,
@@ -187,7 +179,7 @@ class ArmMechanics {
   TendonDrive tendons_;
   TendonDrive::Motion motion_;  // for the tendons
   SectionTurns turns_;
-  std::vector<SectionTwist> twists_;
+  SectionTwists twists_;
   ArmCommand own_{0};               // of the joints
   std::vector<double> turn_rates_;  // commanded
 };

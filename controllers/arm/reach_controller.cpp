@@ -269,7 +269,6 @@ ReachController::ReachController(const ArmContext& context, std::unique_ptr<Pose
   static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
   context.scene.measure_target("target");
   if (planner_) {
-    if (context.settings.flag("deflection_compensation")) body_.emplace(context.robot);
     planner_memory_ = memory_.part(planner_->layout());
   } else {
     solution_memory_ = add_states(memory_, robot());
@@ -542,12 +541,7 @@ Eigen::Vector3d ReachController::correct(const Motion& motion, const ArmMeasurem
   const Eigen::Vector3d off =
       integral_.update(measurement, motion.error, motion.frozen, integral_memory_(memory),
                        integral_memory_(next_memory), command.q);
-  // Among obstacles the whole body has to be where it is planned: twist moves it by more than the
-  // margin.
-  if (body_ && !measurement.twist_swing.isZero(0.0))
-    body_->compensate(measurement, command.q);
-  else
-    integral_.compensate_gravity_deflection(measurement, command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
   if (part_) part_->tracker.limit(command.q);
   return off;
 }

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/driven_part.hpp"
 #include "controllers/arm/pose_planner.hpp"
 #include "controllers/arm/target_lead.hpp"
@@ -129,7 +128,6 @@ class ReachController final : public ArmController {
   TargetLead lead_;
   TipIntegral integral_;
   TipContacts walls_;
-  std::optional<BodyDeflection> body_;  // with avoidance
 
   // Of a planner its memory; otherwise the IK solution, the planned pose, and the
   // target for which the search failed.

@@ -25,8 +25,8 @@ SectionTurns::SectionTurns(std::vector<TurningSection> sections) : sections_(std
 void SectionTurns::untwist(std::span<const JointState> turns, Eigen::Ref<Eigen::VectorXd> q,
                            Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept {
   for_each_section(turns, [&](Eigen::Index k, double c, double s, double rate) {
-    rotate(c, s, q[k], q[k + 1]);
-    rotate(c, s, q_rate[k], q_rate[k + 1]);
+    rotate_pair(c, s, q[k], q[k + 1]);
+    rotate_pair(c, s, q_rate[k], q_rate[k + 1]);
     q_rate[k] -= rate * q[k + 1];
     q_rate[k + 1] += rate * q[k];
   });
@@ -35,7 +35,7 @@ void SectionTurns::untwist(std::span<const JointState> turns, Eigen::Ref<Eigen::
 void SectionTurns::untwist_moments(std::span<const JointState> turns,
                                    Eigen::Ref<Eigen::VectorXd> moments) const noexcept {
   for_each_section(turns, [&](Eigen::Index k, double c, double s, double /*rate*/) {
-    rotate(c, s, moments[k], moments[k + 1]);
+    rotate_pair(c, s, moments[k], moments[k + 1]);
   });
 }
 
@@ -63,8 +63,8 @@ void SectionTurns::twist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::Vector
     const double c = std::cos(psi), s = std::sin(psi);
     u_rate += psi_rate * v;
     v_rate -= psi_rate * u;
-    rotate(c, -s, u, v);
-    rotate(c, -s, u_rate, v_rate);
+    rotate_pair(c, -s, u, v);
+    rotate_pair(c, -s, u_rate, v_rate);
     if (section.servo >= 0) v = v_rate = 0.0;
   }
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm/rotate_pair.hpp"
 #include "controllers/arm/servo.hpp"
 
 namespace tendril {
@@ -46,7 +47,7 @@ class SectionTurns {
   void untwist_columns(std::span<const JointState> turns, Matrix& columns) const noexcept {
     for_each_section(turns, [&](Eigen::Index k, double c, double s, double /*rate*/) {
       for (Eigen::Index row = 0; row < columns.rows(); ++row)
-        rotate(c, s, columns(row, k), columns(row, k + 1));
+        rotate_pair(c, s, columns(row, k), columns(row, k + 1));
     });
   }
 
@@ -56,11 +57,6 @@ class SectionTurns {
              std::span<double> turns, std::span<double> rates) const noexcept;
 
  private:
-  static void rotate(double c, double s, double& x, double& y) noexcept {
-    const double rotated = c * x - s * y;
-    y = s * x + c * y;
-    x = rotated;
-  }
   /// Calls `use` with u's index, cosine and sine of psi, and the rate of psi [rad/s].
   template <class Use>
   void for_each_section(std::span<const JointState> turns, const Use& use) const noexcept {

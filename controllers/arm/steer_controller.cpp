@@ -138,7 +138,8 @@ void SteerController::locate(const ArmMeasurement& measurement) noexcept {
   const int k = robot_.coordinate_index(first_);
   q_ = measurement.q.tail(measurement.q.size() - k);
   from_coordinates(steered_, q_, states_);
-  X_BS_ = measurement.X_BE * tip_pose(steered_, states_, {}).inverse();
+  X_BS_ = measurement.X_BE * Eigen::AngleAxisd(-measurement.tip_twist, Vector3d::UnitZ()) *
+          tip_pose(steered_, states_, {}).inverse();
 }
 
 void SteerController::update(const ArmMeasurement& measurement, std::span<const double> memory,

@@ -64,6 +64,7 @@ struct ArmMeasurement {
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_jacobian;
   Eigen::Vector3d gravity_deflection = Eigen::Vector3d::Zero();
   Eigen::Matrix<double, 3, Eigen::Dynamic> uneven_deflection;
+  double tip_twist = 0.0;
   Eigen::VectorXd twist_swing;
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
   double fundamental_mode_damping = std::numeric_limits<double>::infinity();
@@ -118,16 +119,19 @@ struct ArmMeasurement {
               "derivative of tip position and tip rotation vector with respect to q, feed and "
               "spin, of the measured shape"),
         field("gravity_deflection", &M::gravity_deflection, "m",
-              "of the tip, which servos cannot compensate: gravity twists sections that are not "
-              "rigid in torsion, and bends those with servos of whole sections unevenly; predicted "
-              "from the measured shape"),
+              "of the tip, which servos cannot compensate: gravity bends sections with servos of "
+              "whole "
+              "sections unevenly, and twists them within; predicted from the measured shape"),
         field("uneven_deflection", &M::uneven_deflection, {3, n}, "m",
               "the same for the ends of the sections: column k is the part of coordinate k in the "
               "displacement of the end of its section against that of the section before; twist is "
               "in the columns of u"),
+        field("tip_twist", &M::tip_twist, "rad",
+              "rotation of the tip about its axis against the frames of q, which do not twist, by "
+              "sections that are not rigid in torsion"),
         field("twist_swing", &M::twist_swing, {6}, "m, rad",
               "displacement and rotation of the tip by the twist that swings: without what gravity "
-              "does, and without the mean over the last 0.1 s"),
+              "does, and without the mean of the rest (docs/theory/control.md, \"Tip integral\")"),
         field("tip_response", &M::tip_response, {6, n + 1}, "",
               "derivative of the tip pose in equilibrium with respect to the commanded q and the "
               "feed, contacts kept (docs/theory/obstacles.md, \"Commands of an arm in contact\"); "

@@ -29,7 +29,7 @@ TEST_CASE("servo law: a link that leaves the guide follows its share of the comm
   for (double feed = kGuide - 3.0 * kLink; feed < kGuide + kLink; feed += kSpeed * kStep) {
     measurement.base.feed = feed;
     for (std::size_t i = 0; i < 2; ++i) state.joints[i].position = position[i];
-    arm.setpoints(state, measurement, command, {}, setpoints);
+    arm.setpoints(state, measurement, command, {}, {}, setpoints);
     for (std::size_t i = 0; i < 2; ++i) {
       const double share =
           0.5 * kBend *

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "controllers/arm/rotate_pair.hpp"
+#include "controllers/arm/servo.hpp"
+
+namespace tendril {
+
+/// A section of an arm of which sections are not rigid in torsion.
+struct TwistingSection {
+  /// A hinge of a link about its axis. No controller commands it.
+  struct Hinge {
+    double mass = 0.0;       ///< of all bodies that it moves [kg]
+    double stiffness = 0.0;  ///< [N m/rad]
+    double damping = 0.0;    ///< [N m s/rad]
+  };
+  Eigen::Index bend = 0;      ///< coordinate u of the section; v is the next one
+  std::vector<Hinge> hinges;  ///< from the base on; none: it is rigid in torsion
+};
+
+/// State of the hinges about the links' axes, in the order of the sections; world frame.
+struct TwistState {
+  std::vector<JointState> hinges;
+  std::vector<double> inertias;  ///< of all bodies that a hinge moves, about its axis [kg m^2]
+};
+
+/// The twist of an arm's sections. It turns the frames in which the hinges of a section bend by
+/// psi, the twist up to its middle. Controllers have the coordinates u, v of frames without twist:
+///
+///     (u, v) = R(psi) (a, b),    a, b: sums of a section's hinges about y and, negative, about x
+///
+/// What is measured is turned by the measured twist. Commands are turned back by the twist that is
+/// compensated: what gravity does to the measured shape, and a slow mean of what the measured twist
+/// differs from that. Source: docs/theory/control.md, "Tip integral". The functions allocate
+/// nothing.
+class SectionTwists {
+ public:
+  SectionTwists() = default;
+  /// @param sections  all of the arm, from the base on; none: no section twists
+  explicit SectionTwists(std::vector<TwistingSection> sections);
+
+  [[nodiscard]] bool empty() const noexcept { return sections_.empty(); }
+  [[nodiscard]] std::size_t section_count() const noexcept { return sections_.size(); }
+  [[nodiscard]] TwistState make_state() const;
+  /// What twist does to points of the arm, by a sum of small rotations about hinges; world frame.
+  class Displacement {
+   public:
+    void add(const JointState& hinge, double angle) noexcept {
+      turn_ += angle * hinge.axis;
+      offset_ += angle * hinge.axis.cross(hinge.anchor);
+    }
+    [[nodiscard]] Eigen::Vector3d at(const Eigen::Vector3d& p) const noexcept {
+      return turn_.cross(p) - offset_;
+    }
+    [[nodiscard]] const Eigen::Vector3d& turn() const noexcept { return turn_; }
+
+   private:
+    Eigen::Vector3d turn_ = Eigen::Vector3d::Zero(), offset_ = Eigen::Vector3d::Zero();
+  };
+
+  /// Finds the sections' psi of a state, as measured and as gravity [m/s^2] does it, and calls
+  /// `end_of_section(bend, displacement)` after each section with what gravity's twist up to there
+  /// does in excess of psi: the twist within the sections.
+  template <class Use>
+  void measure(const TwistState& state, const Eigen::Vector3d& gravity,
+               const Use& end_of_section) noexcept {
+    std::size_t first = 0;
+    Displacement excess;
+    swing_ = {};
+    double measured = 0.0, rate = 0.0, by_gravity = 0.0;
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      const std::size_t count = sections_[i].hinges.size();
+      const double before = by_gravity;
+      measured_[i] = measured, rates_[i] = rate, by_gravity_[i] = by_gravity;
+      for (std::size_t j = 0; j < count; ++j) {
+        const JointState& hinge = state.hinges[first + j];
+        const TwistingSection::Hinge& of = sections_[i].hinges[j];
+        const double angle = gravity_load(hinge, of.mass, gravity, false) / of.stiffness;
+        excess.add(hinge, angle);
+        swing_.add(hinge, hinge.position - angle);
+        const double part = (static_cast<double>(count - j) - 0.5) / static_cast<double>(count);
+        measured_[i] += part * hinge.position;
+        rates_[i] += part * hinge.velocity;
+        by_gravity_[i] += part * angle;
+        measured += hinge.position;
+        rate += hinge.velocity;
+        by_gravity += angle;
+      }
+      if (count > 0) {
+        excess.add(state.hinges[first], before - by_gravity_[i]);
+        excess.add(state.hinges[first + count - 1], by_gravity_[i] - by_gravity);
+      }
+      first += count;
+      end_of_section(sections_[i].bend, excess);
+    }
+    tip_twist_ = measured;
+  }
+
+  /// A lower bound of the frequency of the slowest swing of the twist: Dunkerley's [rad/s].
+  [[nodiscard]] double swing_frequency(const TwistState& state) const noexcept;
+  /// Displacement by what the measured twist differs from gravity's, of the last `measure`.
+  [[nodiscard]] const Displacement& swing() const noexcept { return swing_; }
+  /// Rotation of the tip about its axis by the measured twist [rad].
+  [[nodiscard]] double tip_twist() const noexcept { return tip_twist_; }
+
+  /// Replaces coordinates and rates of the joints by those of controllers [rad], [rad/s].
+  void untwist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
+  /// The same of moments on the coordinates, or of columns of derivatives with respect to them.
+  void untwist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept;
+  template <class Matrix>
+  void untwist_columns(Matrix& columns) const noexcept {
+    for (std::size_t i = 0; i < sections_.size(); ++i)
+      rotate_columns(measured_[i], columns, sections_[i].bend);
+  }
+
+  /// Replaces commanded coordinates and rates by those of the joints.
+  /// @param means  of what the sections' measured twist differs from gravity's, in: of the last
+  ///               step, out: of this one [rad]
+  void twist(const TwistState& state, double timestep, std::span<double> means,
+             Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
+  /// Replaces commanded moments by those of the joints.
+  void twist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept;
+
+ private:
+  std::vector<TwistingSection> sections_;
+  double damping_time_ = 0.0;  // least of the hinges [s]
+  // Of the last `measure`.
+  std::vector<double> measured_, rates_, by_gravity_;  // of each section
+  Displacement swing_;
+  double tip_twist_ = 0.0;
+};
+
+}  // namespace tendril
