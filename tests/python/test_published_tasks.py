@@ -347,6 +347,16 @@ def test_without_action_a_hand_does_nothing(name: str) -> None:
     assert observation[:3] == pytest.approx(start[:3], abs=3e-3)
 
 
+@pytest.mark.parametrize("name", HANDS)
+def test_hands_succeed(name: str) -> None:
+    for seed in range(100, 104):
+        assert run(name, seed)[1]["is_success"], seed
+
+
+def test_a_cube_in_the_hand_turns_more_than_once() -> None:
+    assert run("InHand", 100, 600)[1]["turned"] > 2 * np.pi
+
+
 def test_the_leaderboard_replaces_its_rows_and_keeps_the_others(tmp_path: Path) -> None:
     page = tmp_path / "tasks.md"
     page.write_text((REPOSITORY / "docs/results/tasks.md").read_text())
