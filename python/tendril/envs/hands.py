@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 import mujoco
 import numpy as np
 
+from tendril import share
 from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
 
+SCENES = share / "scenes/hands"
 UNIT = 0.05  # m, in which rewards measure lengths
 
 
@@ -30,15 +32,14 @@ class Hand(Task):
     period, steps = 0.01, 1000
     fingers: ClassVar[str]  #: the prefix of each
     links: ClassVar[int]  #: of a finger that are observed, the last ones
-    servos: ClassVar[dict[str, float]]  #: of a finger, in the order of its actions, and their signs
+    servos: ClassVar[tuple[str, ...]]  #: of a finger, in the order of its actions
     rate: ClassVar[float] = 2.0  #: of a moment, in parts of the largest one a second
 
     def __init__(self, count: int, processor: Processor) -> None:
         super().__init__(count, processor)
         names = [f"{finger}_{servo}" for finger in self.fingers for servo in self.servos]
         self._driven = np.array([self.model.actuator(name).id for name in names])
-        signs = np.tile(list(self.servos.values()), len(self.fingers))
-        self._largest = signs * self.model.actuator_ctrlrange[self._driven, 1]
+        self._largest = self._high[self._driven]
         self._change = self.rate * self.period
         self.moments = np.zeros((count, len(names)))  #: fractions of the largest ones
         self._start = np.zeros((count, 3))  # of the object
@@ -76,10 +77,6 @@ class Hand(Task):
         """Roll, pitch and yaw of the object."""
         return euler(self.sensors[rows, 3:7])
 
-    def velocity(self, rows: Rows) -> Floats:
-        """Of the object."""
-        return self.sensors[rows, 7:10]
-
     def moved(self, rows: Rows) -> Floats:
         """Distances of the object from its start along x, y and z, their sum, in units."""
         distances: Floats = np.add.reduce(np.abs(self.position(rows) - self._start[rows]), axis=1) / UNIT
@@ -89,9 +86,9 @@ class Hand(Task):
 class AntipodalGrip(Hand):
     """Two fingers that bend in one plane, on a hand that moves up and down: grip a cube and lift it."""
 
-    scene, actions, observations = "antipodal_grip.xml", 5, 178
+    scene, actions, observations = f"{SCENES}/antipodal_grip.xml", 5, 178
     fingers, links = "ab", 20
-    servos: ClassVar = {"s1_y": 1.0, "s2_y": 1.0}
+    servos = "s1_y", "s2_y"
     _STRIDE = 0.00025  # m, of the hand in a step
     _HIGH = 0.1  # m, of the middle of a cube that is lifted
     _OFFSET = 0.0025  # m, of the start
@@ -100,7 +97,8 @@ class AntipodalGrip(Hand):
         super().__init__(count, processor)
         self._lift = self.model.actuator("lift").id
         self._speed = np.zeros((count, 1))
-        self._place = slice(1 + self.model.joint("object_x").qposadr[0], 3 + self.model.joint("object_x").qposadr[0])
+        first = 1 + self.model.joint("object_x").qposadr[0]
+        self._place = slice(first, first + 2)  # x and y of the cube in the state
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
         self.motion[row, self._place] = rng.uniform(-self._OFFSET, self._OFFSET, 2)
@@ -132,7 +130,7 @@ class AntipodalGrip(Hand):
             (
                 self.position(rows),
                 self.angles(rows),
-                self.velocity(rows),
+                self.sensors[rows, 7:10],
                 in_plane(sensors[:, self._links]),
                 in_plane(sensors[:, self._link_speeds]),
                 in_plane(self.nearest(rows)),
@@ -155,9 +153,9 @@ class AntipodalGrip(Hand):
 class InHand(Hand):
     """Four fingers around a palm: turn the cube on it about the vertical."""
 
-    scene, actions, observations = "in_hand.xml", 8, 258
+    scene, actions, observations = f"{SCENES}/in_hand.xml", 8, 258
     fingers, links = "abcd", 10
-    servos: ClassVar = {"s1_y": 1.0, "s1_x": 1.0}
+    servos = "s1_y", "s1_x"
     _OFFSET, _YAW = 0.0025, 0.1  # m, rad, of the start
     _TURNED = np.pi / 4
     _LOST = 0.25  # m from the start
@@ -166,9 +164,8 @@ class InHand(Hand):
     def __init__(self, count: int, processor: Processor) -> None:
         super().__init__(count, processor)
         self._yaw, self._turned, self._first = np.zeros(count), np.zeros(count), np.zeros((count, 3))
-        self._pose = slice(
-            1 + self.model.joint("object").qposadr[0], 8 + self.model.joint("object").qposadr[0]
-        )  # in the state
+        first = 1 + self.model.joint("object").qposadr[0]
+        self._pose = slice(first, first + 7)  # of the cube in the state
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
         offset, half = rng.uniform(-self._OFFSET, self._OFFSET, 2), rng.uniform(-self._YAW, self._YAW) / 2
@@ -186,7 +183,7 @@ class InHand(Hand):
             (
                 self.position(rows),
                 self.angles(rows),
-                self.velocity(rows),
+                self.sensors[rows, 7:10],
                 self.sensors[rows, self._links],
                 self.sensors[rows, self._link_speeds],
                 self.moments[rows],
@@ -221,7 +218,7 @@ class InHand(Hand):
 class InHandInverted(InHand):
     """The hand over a table: z points down, and the cube lies on the table."""
 
-    scene, observations = "in_hand_inverted.xml", 257
+    scene, observations = f"{SCENES}/in_hand_inverted.xml", 257
     _PENALTY = 0.0
 
     def turned(self, rows: Rows) -> tuple[Floats, ...]:
@@ -236,9 +233,9 @@ class InHandInverted(InHand):
 class PenSpinner(Hand):
     """A thumb and four fingers over a table: turn the pen on it to a target."""
 
-    scene, actions, observations, period = "pen_spinner.xml", 20, 230, 0.005
+    scene, actions, observations, period = f"{SCENES}/pen_spinner.xml", 20, 230, 0.005
     fingers, links, rate = "abcde", 6, 1.0
-    servos: ClassVar = {"s1_y": 1.0, "s1_x": 1.0, "s2_y": 1.0, "s2_x": 1.0}
+    servos = "s1_y", "s1_x", "s2_y", "s2_x"
     _YAW = 0.2, 0.3  # rad, of the target
     _NEAR = 0.0125  # m, of both ends
 
@@ -258,7 +255,7 @@ class PenSpinner(Hand):
                 goal_orientation,
                 position - goal,
                 _between(orientation, goal_orientation),
-                self.velocity(rows),
+                self.sensors[rows, 7:10],
                 self.sensors[rows, self._links],
                 self.sensors[rows, self._link_speeds],
                 self.moments[rows],
