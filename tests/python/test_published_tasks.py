@@ -200,6 +200,163 @@ def test_the_snake_runs() -> None:
     assert info["is_success"] and total > 15.0  # 10 for a meter
 
 
+HANDS = ["AntipodalGrip", "InHand", "InHandInverted", "PenSpinner"]
+
+
+@pytest.mark.parametrize(
+    ("name", "bend"),
+    [
+        ("AntipodalGrip", 10 * 25 / 87.4286),  # joints of a section, torque and stiffness of SoMoGym's files
+        ("InHand", 10 * 65 / 87.4286),
+        ("PenSpinner", 3 * 80 / 87.4286),
+    ],
+)
+def test_the_largest_moment_bends_a_finger_as_published(name: str, bend: float) -> None:
+    """Without gravity and contact, a tenth of it bends each section outward by a tenth of the angle."""
+    env = make(name)
+    env.reset(seed=0)
+    task, model = task_of(env), env.unwrapped.model
+    action = np.zeros(task.actions, dtype=np.float32)
+    action[: len(task.servos)] = [-0.1 * servo.endswith("_y") for servo in task.servos]
+    for _ in range(30):
+        env.step(action)
+    model.opt.gravity[:] = 0.0
+    model.geom_contype[:] = model.geom_conaffinity[:] = 0
+    data = mujoco.MjData(model)
+    data.ctrl[:] = task.ctrl[0]
+    mujoco.mj_step(model, data, 2000)
+    for section in {servo[:2] for servo in task.servos}:
+        joints = [model.joint(i) for i in range(model.njnt)]
+        bends = [data.qpos[j.qposadr[0]] for j in joints if j.name.startswith(f"a_{section}") and j.name.endswith("_y")]
+        assert sum(bends) == pytest.approx(-0.1 * bend, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", HANDS)
+def test_moments_of_fingers_follow_at_the_published_rate(name: str) -> None:
+    env = make(name)
+    env.reset(seed=0)
+    task = task_of(env)
+    action = np.full(task.actions, 0.05, dtype=np.float32)
+    rate = {"PenSpinner": 80 / 80}.get(name, 130 / 65) * task.period  # in a step
+    for step in range(1, 15):
+        env.step(action)
+        assert task.moments[0] == pytest.approx(min(0.05, rate * step), abs=1e-7)
+
+
+def place(env: Any, quaternion: Any, position: Any) -> None:
+    """Puts the object of a hand somewhere, at rest."""
+    task = task_of(env)
+    model, joint = task.model, "object" if task.model.nmocap or task.actions == 8 else "object_x"
+    first, speed = 1 + model.joint(joint).qposadr[0], 1 + model.nq + model.joint(joint).dofadr[0]
+    origin = [0.0, 0.0, 0.025] if joint == "object_x" else np.zeros(3)
+    task.motion[0, first : first + 3] = np.array(position) - origin
+    task.motion[0, first + 3 : first + 7] = quaternion
+    task.motion[0, speed : speed + 6] = 0.0
+
+
+def test_the_reward_of_the_antipodal_grip_is_the_published_one() -> None:
+    """Ten times the height, less ten times the distances to the nearest links, in units of 50 mm."""
+    env = make("AntipodalGrip")
+    env.reset(seed=2)
+    place(env, [1.0, 0.0, 0.0, 0.0], [0.002, 0.004, 0.08])
+    observation, reward, _, _, info = env.step(np.array([0.1, 0.0, 0.0, 0.1, 1.0], dtype=np.float32))
+    model, task = env.unwrapped.model, task_of(env)
+    data = mujoco.MjData(model)
+    data.qpos[:] = task.motion[0, 1 : 1 + model.nq]
+    mujoco.mj_forward(model, data)
+    object_place = data.body("object").xpos
+    nearest = []
+    for finger in "ab":
+        links = [i for i in range(model.nbody) if model.body(i).name.startswith(f"{finger}_s")]
+        nearest.append(min((data.xipos[links] - object_place).tolist(), key=np.linalg.norm))
+    expected = 10 * object_place[2] - 10 * sum(np.linalg.norm(nearest, axis=1))
+    assert reward == pytest.approx(expected / 0.05, abs=1e-6)
+    assert observation[:3] == pytest.approx(object_place, abs=1e-6)
+    assert observation[169:173] == pytest.approx(np.array(nearest)[:, 1:].ravel(), abs=1e-6)
+
+
+def test_the_rewards_of_in_hand_manipulation_are_the_published_ones() -> None:
+    for name in ("InHand", "InHandInverted"):
+        env = make(name)
+        start, _ = env.reset(seed=3)
+        task, total = task_of(env), 0.0
+        for yaw in (2.5, -2.5, 0.0, 2.0):  # across the seam of angles, and on
+            before = total if name == "InHand" else 0.0
+            turn = np.array([np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)])
+            place(env, turn, [0.01, -0.004, 0.15])
+            observation, reward, _, _, info = env.step(np.zeros(8, dtype=np.float32))
+            moved = np.abs(observation[:3] - start[:3]).sum() / 0.05
+            change = observation[5] - (start[5] + before)
+            total = before + (change + np.pi) % (2 * np.pi) - np.pi
+            assert info["turned"] == pytest.approx(total, abs=1e-5) or name == "InHandInverted"
+            if name == "InHand":
+                assert reward == pytest.approx(100 * total - 10 * moved, abs=1e-3)
+                assert observation[-1] == pytest.approx(total, abs=1e-5)
+            else:
+                tilt = np.abs(observation[3:5] - start[3:5]).sum()
+                assert reward == pytest.approx(100 * (observation[5] - start[5]) - tilt - moved, abs=1e-3)
+        assert task.observations == {"InHand": 258, "InHandInverted": 257}[name]
+
+
+def test_a_cube_that_is_lost_ends_the_episode() -> None:
+    for name, penalty in (("InHand", 100.0), ("InHandInverted", 0.0)):
+        env = make(name)
+        start, _ = env.reset(seed=0)
+        place(env, [1.0, 0.0, 0.0, 0.0], [0.27, 0.0, 0.1])
+        observation, reward, terminated, _, info = env.step(np.zeros(8, dtype=np.float32))
+        assert terminated and not info["is_success"]
+        factor = {"InHand": 10.0, "InHandInverted": 1.0}[name]
+        moved = factor * np.abs(observation[:3] - start[:3]).sum() / 0.05
+        assert reward == pytest.approx(-moved - penalty - 100 * start[5], abs=12.0)
+
+
+def test_the_reward_of_the_pen_is_the_published_one() -> None:
+    env = make("PenSpinner")
+    env.reset(seed=1)
+    place(env, np.array([0.7, -0.1, 0.7, 0.05]) / np.linalg.norm([0.7, -0.1, 0.7, 0.05]), [0.01, -0.02, 0.06])
+    observation, reward, _, _, info = env.step(np.zeros(20, dtype=np.float32))
+    position, quaternion, goal, goal_quaternion = np.split(observation[:14].astype(float), [3, 7, 10])
+
+    def point(place: Any, orientation: Any, local: list[float]) -> Any:
+        turned = np.zeros(3)
+        mujoco.mju_rotVecQuat(turned, np.array(local), orientation)
+        return place + turned
+
+    errors = [
+        np.linalg.norm(point(goal, goal_quaternion, local) - point(position, quaternion, local))
+        for local in ([0.0, 0.0125, 0.1125], [0.0, 0.0, -0.1125])
+    ]
+    apart = min(np.linalg.norm(quaternion - goal_quaternion), np.linalg.norm(quaternion + goal_quaternion))
+    expected = -100 * (apart + (sum(errors) + np.linalg.norm(position - goal)) / 0.05)
+    assert reward == pytest.approx(expected, abs=1e-3)
+    assert info["end_error"] == pytest.approx(max(errors), abs=1e-6)
+    inverse, between = quaternion * [1, -1, -1, -1], np.zeros(4)
+    mujoco.mju_mulQuat(between, inverse, goal_quaternion)
+    assert observation[17:21] == pytest.approx(between, abs=1e-6)
+    assert 0.2 <= 2 * np.arctan2(-goal_quaternion[1], goal_quaternion[0]) <= 0.3
+
+
+@pytest.mark.parametrize("name", HANDS)
+def test_without_action_a_hand_does_nothing(name: str) -> None:
+    env = make(name)
+    start, _ = env.reset(seed=4)
+    still = np.zeros(task_of(env).actions, dtype=np.float32)
+    for _ in range(300):
+        observation, _, terminated, _, info = env.step(still)
+    assert not terminated and not info["is_success"]
+    assert observation[:3] == pytest.approx(start[:3], abs=3e-3)
+
+
+@pytest.mark.parametrize("name", HANDS)
+def test_hands_succeed(name: str) -> None:
+    for seed in range(100, 104):
+        assert run(name, seed)[1]["is_success"], seed
+
+
+def test_a_cube_in_the_hand_turns_more_than_once() -> None:
+    assert run("InHand", 100, 600)[1]["turned"] > 2 * np.pi
+
+
 def test_the_leaderboard_replaces_its_rows_and_keeps_the_others(tmp_path: Path) -> None:
     page = tmp_path / "tasks.md"
     page.write_text((REPOSITORY / "docs/results/tasks.md").read_text())

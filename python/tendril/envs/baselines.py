@@ -16,6 +16,8 @@ import numpy.typing as npt
 from tendril.envs.dismech import DisMech, DisMech4D, DisMechFollow
 from tendril.envs.elastica import Elastica, ElasticaObstacles
 from tendril.envs.geometry import limited, overlap, rotation_vector, rotations, transported
+from tendril.envs.hand_control import FingerGait, GripAndLift, PenControl
+from tendril.envs.hands import AntipodalGrip, InHand, InHandInverted, PenSpinner
 from tendril.envs.muscle_control import MuscleControl
 from tendril.envs.muscle_plan import MusclePlan
 from tendril.envs.planar import PlanarReach
@@ -56,6 +58,14 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
         return PlanarControl(task)
     if isinstance(task, SnakeRun):
         return Sidewinding(task)
+    if isinstance(task, AntipodalGrip):
+        return GripAndLift()
+    if isinstance(task, InHandInverted):
+        return FingerGait(last=2.8)  # the reward counts angles up to pi
+    if isinstance(task, InHand):
+        return FingerGait()
+    if isinstance(task, PenSpinner):
+        return PenControl()
     raise ValueError(f"env: {type(task).__name__}: must be a task that docs/results/tasks.md lists")
 
 

@@ -48,7 +48,7 @@ class Task(ABC):
     Of a slice `array[rows]` is a view, of an array of numbers a copy.
     """
 
-    scene: ClassVar[str]  #: a file of the folder `scenes`
+    scene: ClassVar[str]  #: a file of the folder `scenes`, or its whole path
     actions: ClassVar[int]
     observations: ClassVar[int]
     steps: ClassVar[int]  #: after which an episode is truncated

@@ -11,6 +11,7 @@ import tendril as td
 from tendril import _sim
 from tendril.envs.dismech import DisMech4D, DisMechFollow, DisMechObstacles2D, DisMechObstacles3D
 from tendril.envs.elastica import ElasticaNest, ElasticaOrient, ElasticaTrack, ElasticaWall
+from tendril.envs.hands import AntipodalGrip, InHand, InHandInverted, PenSpinner
 from tendril.envs.planar import PlanarPush, PlanarReach, PlanarReachPost
 from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
 
@@ -272,4 +273,8 @@ TASKS: dict[str, type[Task]] = {
     "PlanarReachPost": PlanarReachPost,
     "PlanarPush": PlanarPush,
     "SnakeRun": SnakeRun,
+    "AntipodalGrip": AntipodalGrip,
+    "InHand": InHand,
+    "InHandInverted": InHandInverted,
+    "PenSpinner": PenSpinner,
 }
