@@ -37,6 +37,7 @@ SHAPES = {
     "PlanarReachPost": (4, 14, 200),
     "PlanarPush": (4, 16, 400),
     "SnakeRun": (16, 38, 500),
+    "TwoArmBox": (12, 51, 500),
 }
 
 

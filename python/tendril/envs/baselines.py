@@ -22,6 +22,8 @@ from tendril.envs.planar import PlanarReach
 from tendril.envs.planar_control import PlanarControl, Sidewinding
 from tendril.envs.simulations import Floats, Simulations
 from tendril.envs.tasks import SnakeRun
+from tendril.envs.two_arm_control import TwoArmControl
+from tendril.envs.two_arms import TwoArmBox
 
 Policy = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 
@@ -56,6 +58,8 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
         return PlanarControl(task)
     if isinstance(task, SnakeRun):
         return Sidewinding(task)
+    if isinstance(task, TwoArmBox):
+        return TwoArmControl(task)
     raise ValueError(f"env: {type(task).__name__}: must be a task that docs/results/tasks.md lists")
 
 
