@@ -17,18 +17,18 @@ from tendril.envs import baselines
 
 IMAGES = Path(__file__).resolve().parent
 SIZE = (400, 300)  # pixels of an instant
-PICTURES = {"TwoArmBox": (101, (0, 100, 499))}  # task: seed, steps that are shown
+PICTURES = {"TwoArmBox": (101, (0, 100, 499)), "GuidewireArch": (7, (0, 60, 90))}  # task: seed, steps that are shown
 
 
 def draw(name):
     seed, shown = PICTURES[name]
-    env = gymnasium.make(f"Tendril/{name}-v0", render_mode="rgb_array")
+    env = gymnasium.make(f"Tendril/{name}-v0", camera="report", size=SIZE)
     observation, _ = env.reset(seed=seed)
     policy, panels = baselines.make_policy(env, seed), []
     for step in range(shown[-1] + 1):
         if step in shown:
-            panels.append(np.asarray(Image.fromarray(env.render()).resize(SIZE)))
-        observation = env.step(policy(observation))[0]
+            panels.append(observation["image"])
+        observation = env.step(policy(observation["state"]))[0]
     image = IMAGES / f"task_{name}.png"
     Image.fromarray(np.concatenate(panels, axis=1)).quantize(256).save(image, optimize=True)
     print(f"{image.name}: {image.stat().st_size // 1024} kB")

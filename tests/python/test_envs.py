@@ -38,6 +38,7 @@ SHAPES = {
     "PlanarPush": (4, 16, 400),
     "SnakeRun": (16, 38, 500),
     "TwoArmBox": (12, 51, 500),
+    "GuidewireArch": (2, 10, 300),
 }
 
 

@@ -46,6 +46,7 @@ def test_a_device_that_is_not_there_is_refused():
         VectorEnvironment("Reach", 1, device="cuda:77")
 
 
-def test_a_task_whose_simulations_differ_is_refused():
-    with pytest.raises(td.ModelError, match="device: cpu: must be None: simulations of this task differ in geom_size"):
-        VectorEnvironment("TwoArmBox", 1, device="cpu")
+@pytest.mark.parametrize(("task", "what"), [("TwoArmBox", "geom_size"), ("GuidewireArch", "vessels")])
+def test_a_task_whose_simulations_differ_is_refused(task, what):
+    with pytest.raises(td.ModelError, match=f"device: cpu: must be None: simulations of this task differ in {what}"):
+        VectorEnvironment(task, 1, device="cpu")

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from tendril.envs.dismech import DisMech, DisMech4D, DisMechFollow
 from tendril.envs.elastica import Elastica, ElasticaObstacles
 from tendril.envs.geometry import limited, overlap, rotation_vector, rotations, transported
+from tendril.envs.guidewire import GuidewireArch
+from tendril.envs.guidewire_control import GuidewireControl
 from tendril.envs.muscle_control import MuscleControl
 from tendril.envs.muscle_plan import MusclePlan
 from tendril.envs.planar import PlanarReach
@@ -58,6 +60,8 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
         return PlanarControl(task)
     if isinstance(task, SnakeRun):
         return Sidewinding(task)
+    if isinstance(task, GuidewireArch):
+        return GuidewireControl(task)
     if isinstance(task, TwoArmBox):
         return TwoArmControl(task)
     raise ValueError(f"env: {type(task).__name__}: must be a task that docs/results/tasks.md lists")

@@ -42,6 +42,12 @@ def make_batch(model: mujoco.MjModel, count: int, processor: Processor) -> Any:
     return DeviceBatch(model, count, processor)
 
 
+def require_threads(processor: Processor, difference: str) -> None:
+    """Refuses a device for simulations that differ."""
+    if not isinstance(processor, int):
+        raise ModelError(f"device: {processor}: must be None: simulations of this task differ in {difference}")
+
+
 class Task(ABC):
     """Task of an environment. Arrays have one row a simulation; `rows` are the simulations a call is about.
 
@@ -61,8 +67,8 @@ class Task(ABC):
         self.processor = processor
         self.model = self.load()
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-        if self.varied and not isinstance(processor, int):
-            raise ModelError(f"device: {processor}: must be None: simulations of this task differ in {self.varied[0]}")
+        if self.varied:
+            require_threads(processor, self.varied[0])
         self.batch = make_batch(self.model, count, processor)
         self.own: dict[str, Floats] = {name: self.batch.expand(name) for name in self.varied}  #: (count, ...)
         self.count = count
@@ -104,6 +110,10 @@ class Task(ABC):
         """Computes what follows from the simulations' own fields of the model."""
         if self.varied:
             self.batch.set_const(rows)
+
+    def model_of(self, row: int, last: mujoco.MjModel | None) -> mujoco.MjModel:
+        """The model of a simulation, in place of the last one that was returned."""
+        return self.batch.get_model(row, last) if self.varied else self.model
 
     @classmethod
     def compiled(cls) -> _sim.Scene:
@@ -298,7 +308,7 @@ class Simulations:
 
     def _show(self, row: int) -> tuple[mujoco.MjModel, mujoco.MjData]:
         batch = self.task.batch
-        self._model = batch.get_model(row, self._model) if self.task.varied else self.task.model
+        self._model = self.task.model_of(row, self._model)
         self._shown = batch.get_data(row, self._shown)
         mujoco.mj_forward(self._model, self._shown)
         return self._model, self._shown

@@ -12,6 +12,7 @@ from tendril import _sim
 from tendril.envs.dismech import DisMech4D, DisMechFollow, DisMechObstacles2D, DisMechObstacles3D
 from tendril.envs.elastica import ElasticaNest, ElasticaOrient, ElasticaTrack, ElasticaWall
 from tendril.envs.geometry import servo_order
+from tendril.envs.guidewire import GuidewireArch
 from tendril.envs.planar import PlanarPush, PlanarReach, PlanarReachPost
 from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
 from tendril.envs.two_arms import TwoArmBox
@@ -271,4 +272,5 @@ TASKS: dict[str, type[Task]] = {
     "PlanarPush": PlanarPush,
     "SnakeRun": SnakeRun,
     "TwoArmBox": TwoArmBox,
+    "GuidewireArch": GuidewireArch,
 }
