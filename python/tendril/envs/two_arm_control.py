@@ -43,7 +43,7 @@ class TwoArmControl:
         self._radius = float(task.model.geom_size[task.model.geom("L_s3_l1").id, 0])
         self._arm = td.ContinuumRobot([td.Section(length=length) for length in (0.2, 0.2, 0.1)])
         self._time, self._squeezes, self._lifted = 0.0, False, -1.0
-        self._toe = np.zeros(2)
+        self._toe, self._start = np.zeros(2), np.zeros(3)
 
     def __call__(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         whole = observation.astype(np.float64)
