@@ -41,6 +41,8 @@ SHAPES = {
     "InHand": (8, 258, 1000),
     "InHandInverted": (8, 257, 1000),
     "PenSpinner": (20, 230, 1000),
+    "TwoArmBox": (12, 51, 500),
+    "GuidewireArch": (2, 10, 300),
 }
 
 

@@ -44,3 +44,9 @@ def test_a_diverged_simulation_is_told_and_does_not_stop_the_others():
 def test_a_device_that_is_not_there_is_refused():
     with pytest.raises(td.ModelError, match="device: cuda:77: must be one of "):
         VectorEnvironment("Reach", 1, device="cuda:77")
+
+
+@pytest.mark.parametrize(("task", "what"), [("TwoArmBox", "geom_size"), ("GuidewireArch", "vessels")])
+def test_a_task_whose_simulations_differ_is_refused(task, what):
+    with pytest.raises(td.ModelError, match=f"device: cpu: must be None: simulations of this task differ in {what}"):
+        VectorEnvironment(task, 1, device="cpu")

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from tendril.envs.dismech import DisMech, DisMech4D, DisMechFollow
 from tendril.envs.elastica import Elastica, ElasticaObstacles
 from tendril.envs.geometry import limited, overlap, rotation_vector, rotations, transported
+from tendril.envs.guidewire import GuidewireArch
+from tendril.envs.guidewire_control import GuidewireControl
 from tendril.envs.hand_control import FingerGait, GripAndLift, PenControl
 from tendril.envs.hands import AntipodalGrip, InHand, InHandInverted, PenSpinner
 from tendril.envs.muscle_control import MuscleControl
@@ -24,6 +26,8 @@ from tendril.envs.planar import PlanarReach
 from tendril.envs.planar_control import PlanarControl, Sidewinding
 from tendril.envs.simulations import Floats, Simulations
 from tendril.envs.tasks import SnakeRun
+from tendril.envs.two_arm_control import TwoArmControl
+from tendril.envs.two_arms import TwoArmBox
 
 Policy = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
 
@@ -66,6 +70,10 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
         return FingerGait()
     if isinstance(task, PenSpinner):
         return PenControl()
+    if isinstance(task, GuidewireArch):
+        return GuidewireControl(task)
+    if isinstance(task, TwoArmBox):
+        return TwoArmControl(task)
     raise ValueError(f"env: {type(task).__name__}: must be a task that docs/results/tasks.md lists")
 
 

@@ -39,8 +39,8 @@ class Environment(gymnasium.Env[Any, npt.NDArray[np.float32]]):
 
     @property
     def model(self) -> mujoco.MjModel:
-        """MuJoCo's model."""
-        return self._simulations.task.model
+        """MuJoCo's model of the episode."""
+        return self._simulations.task.model_of(0, None)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)

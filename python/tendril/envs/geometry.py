@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from tendril.envs.simulations import Floats
+
+
+def servo_order(sections: int) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Servos in the order of coordinates, and back, and the signs of coordinates at their servos.
+
+    The servos `x` and `y` of a section turn about these axes of its base. Its coordinates, those of
+    ContinuumRobot.coordinates, are how far it bends along them.
+    """
+    return np.arange(2 * sections) ^ 1, np.tile([1.0, -1.0], sections)
 
 
 def limited(vector: Floats, largest: float) -> Floats:

@@ -42,6 +42,12 @@ def make_batch(model: mujoco.MjModel, count: int, processor: Processor) -> Any:
     return DeviceBatch(model, count, processor)
 
 
+def require_threads(processor: Processor, difference: str) -> None:
+    """Refuses a device for simulations that differ."""
+    if not isinstance(processor, int):
+        raise ModelError(f"device: {processor}: must be None: simulations of this task differ in {difference}")
+
+
 class Task(ABC):
     """Task of an environment. Arrays have one row a simulation; `rows` are the simulations a call is about.
 
@@ -55,12 +61,16 @@ class Task(ABC):
     rates: Floats = np.zeros(0)  #: largest ones of the setpoints, a second, for `advance`
     period: float = CONTROL_PERIOD  #: s, of an environment step, which a whole number of timesteps makes
     parts: ClassVar[int] = 1  #: of an environment step: setpoints move to those of the action in as many equal ones
+    varied: ClassVar[tuple[str, ...]] = ()  #: fields of the model of which each simulation has its own, drawn by `draw`
 
     def __init__(self, count: int, processor: Processor) -> None:
         self.processor = processor
         self.model = self.load()
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+        if self.varied:
+            require_threads(processor, self.varied[0])
         self.batch = make_batch(self.model, count, processor)
+        self.own: dict[str, Floats] = {name: self.batch.expand(name) for name in self.varied}  #: (count, ...)
         self.count = count
         self.substeps = max(1, round(self.period / self.parts / self.model.opt.timestep))  #: of a part
         self.period = self.parts * self.substeps * self.model.opt.timestep
@@ -84,13 +94,26 @@ class Task(ABC):
             for name, value in vars(self).items()
             if isinstance(value, np.ndarray) and value.flags.writeable and not np.shares_memory(value, state)
         }
-        return {"count": self.count, "processor": self.processor, "state": state.copy(), "own": own}
+        varied = {name: value.copy() for name, value in self.own.items()}
+        return {"count": self.count, "processor": self.processor, "state": state.copy(), "own": own, "varied": varied}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__init__(kept["count"], kept["processor"])  # type: ignore[misc]
         self.batch.state[:] = kept["state"]
         for name, value in kept["own"].items():
             getattr(self, name)[...] = value
+        for name, value in kept["varied"].items():
+            self.own[name][...] = value
+        self.derive(np.arange(self.count))
+
+    def derive(self, rows: npt.NDArray[np.intp]) -> None:
+        """Computes what follows from the simulations' own fields of the model."""
+        if self.varied:
+            self.batch.set_const(rows)
+
+    def model_of(self, row: int, last: mujoco.MjModel | None) -> mujoco.MjModel:
+        """The model of a simulation, in place of the last one that was returned."""
+        return self.batch.get_model(row, last) if self.varied else self.model
 
     @classmethod
     def compiled(cls) -> _sim.Scene:
@@ -103,7 +126,7 @@ class Task(ABC):
 
     @abstractmethod
     def draw(self, row: int, rng: np.random.Generator) -> None:
-        """Writes the start of an episode into the state of a simulation that was reset."""
+        """Writes the start of an episode into the state of a simulation that was reset, and its own fields."""
 
     @abstractmethod
     def begin(self, rows: Rows) -> None:
@@ -225,6 +248,7 @@ class Simulations:
         self.observation = np.zeros((count, task.observations), dtype=np.float32)
         self._clip = Clip()
         self._renderer: _sim.Renderer | None = None
+        self._model: mujoco.MjModel | None = None  # of the simulation that was drawn last
         self._shown: mujoco.MjData | None = None
 
     def reset(self, rows: npt.NDArray[np.intp], generators: Sequence[np.random.Generator]) -> None:
@@ -235,6 +259,7 @@ class Simulations:
         task.batch.reset(rows, 0 if task.model.nkey > 0 else -1, int(mujoco.mjtStage.mjSTAGE_NONE))
         for row, rng in zip(rows, generators, strict=True):
             task.draw(int(row), rng)
+        task.derive(rows)
         task.batch.forward(rows)
         task.begin(rows)
         task.within[rows] = 0
@@ -279,21 +304,24 @@ class Simulations:
     def _look(self, rows: npt.NDArray[np.intp]) -> None:
         if self._eye is not None:
             for row in rows:
-                self._images[row] = self._eye.look(self.task.model, self._shown_data(int(row)))
+                self._images[row] = self._eye.look(*self._show(int(row)))
 
-    def _shown_data(self, row: int) -> mujoco.MjData:
-        self._shown = self.task.batch.get_data(row, self._shown)
-        mujoco.mj_forward(self.task.model, self._shown)
-        return self._shown
+    def _show(self, row: int) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        batch = self.task.batch
+        self._model = self.task.model_of(row, self._model)
+        self._shown = batch.get_data(row, self._shown)
+        mujoco.mj_forward(self._model, self._shown)
+        return self._model, self._shown
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_renderer": None, "_shown": None}
+        return vars(self) | {"_renderer": None, "_shown": None, "_model": None}
 
     def render(self, row: int) -> npt.NDArray[np.uint8]:
         """An image of one simulation, by EGL."""
+        model, data = self._show(row)
         if self._renderer is None:
-            self._renderer = _sim.Renderer(self.task.model, *PICTURE)
-        return self._renderer.render(self._shown_data(row))
+            self._renderer = _sim.Renderer(model, *PICTURE)
+        return self._renderer.render(data)
 
     def close(self) -> None:
         self._renderer = self._eye = None

@@ -11,17 +11,16 @@ import tendril as td
 from tendril import _sim
 from tendril.envs.dismech import DisMech4D, DisMechFollow, DisMechObstacles2D, DisMechObstacles3D
 from tendril.envs.elastica import ElasticaNest, ElasticaOrient, ElasticaTrack, ElasticaWall
+from tendril.envs.geometry import servo_order
+from tendril.envs.guidewire import GuidewireArch
 from tendril.envs.hands import AntipodalGrip, InHand, InHandInverted, PenSpinner
 from tendril.envs.planar import PlanarPush, PlanarReach, PlanarReachPost
 from tendril.envs.simulations import Flags, Floats, Processor, Rows, Task, norm
+from tendril.envs.two_arms import TwoArmBox
 
 _ACTION_COST = 0.001
 _SET_POINT_RATE = 2.0  # rad/s, of the coordinates of a section
-
-
-#: The servos `x` and `y` of a section turn about these axes of its base; its coordinates, those of
-#: ContinuumRobot.coordinates, are how far it bends along them.
-_ORDER, _SIGNS = np.array([1, 0, 3, 2, 5, 4]), np.array([1.0, -1.0] * 3)
+_ORDER, _SIGNS = servo_order(3)
 
 
 def _effort(actions: Floats) -> Floats:
@@ -277,4 +276,6 @@ TASKS: dict[str, type[Task]] = {
     "InHand": InHand,
     "InHandInverted": InHandInverted,
     "PenSpinner": PenSpinner,
+    "TwoArmBox": TwoArmBox,
+    "GuidewireArch": GuidewireArch,
 }
