@@ -51,6 +51,7 @@ class ArmSettings:
     gravity: vec3
     feed_forward: number
     rate_limit: number  # rad/s
+    feed_speed: number  # m/s
     integral_gain: number  # 1/s
     integral_damping: number  # m
     integral_limit: number  # rad
@@ -432,6 +433,7 @@ def _settings_of(table: Table) -> Any:
     settings.stability = min(table["fundamental_mode_damping"], 1e30)
     for key in ("rate_limit", "integral_gain", "integral_damping", "integral_limit"):
         setattr(settings, key, float(texts[key]))
+    settings.feed_speed = float(texts.get("feed_speed", "inf"))
     settings.compensates_deflection = texts["deflection_compensation"] == "true"
     return settings
 

@@ -68,6 +68,7 @@ class _Aim:
     lead: wp.array(dtype=vec3)
     goal: rows  # for the inverse kinematics: a position or a pose
     start: rows
+    start_feed: numbers  # m
     rotations: wp.array2d(dtype=mat33)
     ends: wp.array2d(dtype=vec3)
     tip_error: numbers  # m
@@ -78,7 +79,9 @@ class _Aim:
 class _Memory:
     """The controller's memory, a row for each world."""
 
+    begun: wp.array(dtype=bool)
     q: rows  # commanded without corrections
+    feed: numbers  # of the base, as commanded, m
     correction: rows  # of the integral
     known: wp.array(dtype=int)  # whether the target has been seen
     sample: wp.array(dtype=vec3)  # of the target
@@ -98,9 +101,14 @@ def _take_aim(
     mocap_quat: wp.array2d(dtype=wp.quat),
     memory: _Memory,
     aim: _Aim,
+    step: Step,
 ):
     world = wp.tid()
     zero = number(0.0)
+    if not memory.begun[world]:  # the planned base is where it is
+        memory.begun[world] = True
+        memory.feed[world] = step.feed[world]
+        aim.start_feed[world] = step.feed[world]
     to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
     p = to_base * (wide(mocap_pos[world, aim.mocap]) - wide(engine.xpos[world, arm.base_body]))
     aim.target[world] = p
@@ -153,6 +161,7 @@ def _command(
     arm: Arm,
     chain: functions.Chain,
     solution: rows,
+    solution_feed: numbers,
     met: wp.array(dtype=bool),
     memory: _Memory,
     aim: _Aim,
@@ -174,6 +183,13 @@ def _command(
             ds = solution[world, k + 2] - memory.q[world, k + 2]
             largest = wp.max(largest, wp.abs(ds) / number(LENGTH_SCALE))
     scale = wp.min(one, settings.rate_limit * h / largest)
+    advance = solution_feed[world] - memory.feed[world]
+    if arm.feed_joint >= 0:
+        scale = wp.min(scale, settings.feed_speed * h / wp.max(wp.abs(advance), number(1e-12)))
+    aim.start_feed[world] = solution_feed[world]
+    step.feed_rate[world] = scale * advance / h
+    memory.feed[world] = memory.feed[world] + scale * advance
+    step.feed_command[world] = memory.feed[world]
     for k in range(n):
         change = scale * (solution[world, k] - memory.q[world, k])
         aim.start[world, k] = solution[world, k]
@@ -182,7 +198,7 @@ def _command(
     moving = scale < one
 
     # 2. The integral, on the distance of the measured tip from the planned one.
-    functions.end_frames(chain, memory.q[world], zero, zero, aim.rotations[world], aim.ends[world])
+    functions.end_frames(chain, memory.q[world], memory.feed[world], zero, aim.rotations[world], aim.ends[world])
     R = aim.rotations[world, chain.sections]
     planned_axis, tip_axis = vec3(R[0, 2], R[1, 2], R[2, 2]), step.tip_axis[world]
     off = aim.ends[world, chain.sections] - aim.lead[world] - step.tip[world]
@@ -245,6 +261,7 @@ def _forget(chosen: wp.array(dtype=bool), straight: numbers, timestep: number, m
         memory.q[world, k] = straight[k]
         aim.start[world, k] = straight[k]
         memory.correction[world, k] = number(0.0)
+    memory.begun[world] = False
     memory.known[world] = 0
     memory.motion[world] = mat33()
     memory.quiet[world] = number(0.0)
@@ -263,8 +280,6 @@ class Reach:
         """
         self._bound = bound = BoundArm(tables, model, count, device)
         bound.require(_ALLOWED)
-        if "feed" in tables[0]:
-            raise td.ModelError(f"{bound.name}: has a feed of the base: not supported in worlds by tendril.reach")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._inverse = BatchKinematics(bound.robot, count, device, wp.float64)
@@ -280,12 +295,14 @@ class Reach:
         for key in ("target", "axis", "lead"):
             setattr(aim, key, bound.zeros(kind=vec3))
         aim.goal, aim.start = bound.zeros(16 if aim.has_direction else 3), bound.zeros(n)
+        aim.start_feed = bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         aim.tip_error, aim.status = bound.zeros(), bound.zeros(kind=int)
         self._aim = aim
         self._goal = aim.goal.reshape((count, 4, 4)) if aim.has_direction else aim.goal
         memory = _Memory()
-        memory.q, memory.correction = bound.zeros(n), bound.zeros(n)
+        memory.begun = bound.zeros(kind=bool)
+        memory.q, memory.feed, memory.correction = bound.zeros(n), bound.zeros(), bound.zeros(n)
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
@@ -317,18 +334,19 @@ class Reach:
         bound.measure(model, data)
         self._contacts.measure(data)
         inputs = [bound.arm, bound.engine, data.mocap_pos, data.mocap_quat, self._memory, self._aim]
-        bound.launch(_take_aim, inputs)
+        bound.launch(_take_aim, [*inputs, bound.step])
         position_tolerance, angle_tolerance = self._tolerances
         solution = self._inverse.solve(
             self._goal,
             self._aim.start,
             self._iterations,
+            feed=self._aim.start_feed,
             position_tolerance=position_tolerance,
             angle_tolerance=angle_tolerance,
             restarts=SEARCH_RESTARTS,
         )
-        inputs = [bound.arm, self._inverse.chain, solution.coordinates, solution.met, self._memory, self._aim]
-        bound.launch(_command, [*inputs, self._contacts.contacts, bound.step])
+        inputs = [bound.arm, self._inverse.chain, solution.coordinates, solution.feed, solution.met]
+        bound.launch(_command, [*inputs, self._memory, self._aim, self._contacts.contacts, bound.step])
         bound.write_setpoints(data)
 
     def after_step(self, data: Any) -> None:
