@@ -122,14 +122,47 @@ def test_after_a_jam_it_draws_back_and_tries_again_as_in_the_c_engine(experiment
     assert np.abs(tips_in(worlds)[0] - run.data.site("arm_tip").xpos).max() < 3e-3  # m
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"controller.waypoints": [], "controller.target": "target"}, "arm: has a trail of its target, or sections of"),
-    ],
-)
-def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change, message):
+TRAIL = """
+[controller]
+plugin = "tendril.follow"
+target = "target"
+start_delay = 0.1
+acceleration = 2
+speed = 0.2
+"""
+DRAGGED = """
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.2, 1]
+points = [[0.2, 0, 0], [0.22, 0, 0], [0.34, 0.04, 0.02]]
+[vary]
+"controller.trail_spacing" = { uniform = [0.002, 0.02] }
+"controller.speed" = { uniform = [0.05, 0.3] }
+"""
+
+
+def test_the_trail_of_a_target_is_followed_as_in_the_c_engine(experiment):
+    file = experiment(TRAIL, more=DRAGGED)
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (3, 4), STEPS)
+    assert np.ptp(tips, axis=0).max() > 0.005  # m: the draws matter
+    assert tips[:, 0].min() > 0.23 and tips[:, 1].max() > 0.01  # m: along the trail
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-5  # m
+    assert worlds.controllers[0].status.numpy()[1] == status == td.ControllerStatus.WORKING
+    worlds.reset(np.array([True, False]))  # with a new trail
+    worlds.step(STEPS)
+    assert np.abs(tips_in(worlds)[0] - tips[0]).max() < 2e-5
+
+
+def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment):
+    file = experiment(CONTROLLER.replace("[0.1, 0.1, 0.32]", "[0, 0, 0.33]"))
+    robot = file.with_name("robot.toml")
+    robot.write_text(
+        robot.read_text().replace("constant_length = 0.1", "constant_length = 0.08\nvariable_length = 0.04")
+    )
     with pytest.raises(td.ModelError) as caught:
-        Worlds(experiment(), 1, "cpu", set=change)
-    assert message in str(caught.value)
+        Worlds(file, 1, "cpu")
+    assert "arm: has sections of variable length: not supported in worlds" in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -155,6 +155,13 @@ def wide_matrix(m: wp.mat33):
     return result
 
 
+@wp.func
+def in_base(arm: Arm, engine: Engine, world: int, p: wp.vec3):
+    """A point of the world in the frame of the arm's base."""
+    to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
+    return to_base * (wide(p) - wide(engine.xpos[world, arm.base_body]))
+
+
 @wp.kernel(module="unique", enable_backward=False)
 def measure(arm: Arm, engine: Engine, out: Step):
     """ArmMechanics::measure."""

@@ -1,11 +1,12 @@
-"""`tendril.follow` of a given path, one thread for each world: the steps of controllers/arm/follow_controller.cpp.
+"""`tendril.follow` of a path or a trail, one thread for each world: the steps of controllers/arm/follow_controller.cpp.
 
-The path comes as points from the C++ controller. Source: docs/theory/control.md, "Fitting an arm to a path" and "Tip
-integral".
+A path that is given comes as points from the C++ controller. Source: docs/theory/control.md, "Fitting an arm to a path"
+and "Tip integral".
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +17,10 @@ import tendril as td
 from tendril.worlds.arm import (
     Arm,
     BoundArm,
+    Engine,
     Step,
     functions,
+    in_base,
     integrate,
     mat33,
     number,
@@ -56,6 +59,7 @@ WORKING, FINISHED, NOT_REACHED, JAMMED = (
 RETREAT_RADII, SHIFT_RADII, SAME_PLACE_RADII = number(2.0), number(0.5), number(4.0)
 SMALL_PUSH, ACROSS_STEP = number(1e-3), number(1e-3)  # N; m
 _ALLOWED = {"poses": ("",)}
+vec4 = wp.vec4d
 
 
 @wp.struct
@@ -70,7 +74,9 @@ class _Settings:
     jam_time: number  # s
     jam_retries: int
     follows_body: bool  # fit = "body"
-    spacing: number  # of the path's points, m
+    spacing: number  # of the points of a path that is given, m
+    trail_spacing: number  # least distance of a new point of a trail, m
+    trail_capacity: int
     limit: number  # of the advance, m
 
 
@@ -80,6 +86,9 @@ class _Path:
 
     settings: wp.array(dtype=_Settings)
     points: wp.array2d(dtype=vec3)
+    target_mocap: int  # whose trail is the path; -1: the path is given
+    trail: wp.array2d(dtype=vec4)  # points and their arc lengths, a row for each world
+    trail_count: wp.array(dtype=int)
     length: number  # of the arm, m
     radius: number  # of the body, m
     chain: functions.Chain
@@ -134,8 +143,26 @@ def _settings_in(path: _Path, world: int):
 
 
 @wp.func
+def _trail_point(path: _Path, world: int, s: number):
+    """Point of the trail at an arc length."""
+    high = path.trail_count[world] - 1
+    low = high - high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if path.trail[world, middle][3] <= s:
+            low = middle
+        else:
+            high = middle
+    a, b = path.trail[world, low], path.trail[world, high]
+    p = a + (s - a[3]) / (b[3] - a[3]) * (b - a)
+    return vec3(p[0], p[1], p[2])
+
+
+@wp.func
 def _curve(path: _Path, world: int, s: number):
     """Point of the path at an arc length."""
+    if path.target_mocap >= 0:
+        return _trail_point(path, world, s)
     row = world % path.points.shape[0]
     x = s / _settings_in(path, world).spacing
     i = wp.clamp(int(x), 0, path.points.shape[1] - 2)
@@ -450,12 +477,36 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
 
 
 @wp.kernel(module="unique", enable_backward=False)
+def _extend_trail(arm: Arm, engine: Engine, mocap_pos: wp.array2d(dtype=wp.vec3), path: _Path):
+    """FollowController::extend_trail."""
+    world = wp.tid()
+    settings, count = _settings_in(path, world), path.trail_count[world]
+    target = in_base(arm, engine, world, mocap_pos[world, path.target_mocap])
+    last = path.trail[world, count - 1]
+    distance = wp.length(target - vec3(last[0], last[1], last[2]))
+    if count >= settings.trail_capacity or not wp.isfinite(distance) or distance < settings.trail_spacing:
+        return
+    path.trail[world, count] = vec4(target[0], target[1], target[2], last[3] + distance)
+    path.trail_count[world] = count + 1
+
+
+@wp.func
+def _end(path: _Path, world: int, limit: number, last: number):
+    """The advance up to which the path is known."""
+    if path.target_mocap < 0:
+        return limit
+    length = path.trail[world, path.trail_count[world] - 1][3]
+    return wp.min(limit, wp.max(length - path.length, last))
+
+
+@wp.kernel(module="unique", enable_backward=False)
 def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Memory):
     world = wp.tid()
     b = world % arm.rows
     n, h, s = arm.coordinates, arm.timestep, arm.feed_servo
     settings = _settings_in(path, world)
     tip = step.tip[world]
+    end = _end(path, world, settings.limit, memory.state[world].advanced)
     if not memory.state[world].started:
         _fit(path, world, ZERO, FIRST_FIT, memory.q[world], memory)
 
@@ -483,8 +534,8 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Mem
     for k in range(n):
         memory.candidate[world, k] = memory.q[world, k]
     state = memory.state[world]
-    goal = wp.where(state.retreating, state.retreat_to, settings.limit)
-    advances = state.feeding and before < settings.limit
+    goal = wp.where(state.retreating, state.retreat_to, end)
+    advances = state.feeding and before < end
     if not state.jammed and before != goal and (state.retreating or advances):
         _feed(path, world, goal, arm.settings[b].rate_limit, h, memory)
     else:
@@ -512,16 +563,19 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Mem
     memory.progress[world] = advance / settings.limit
     on_path = memory.tip_error[world] <= settings.jam_tip_error
     at_end = wp.where(on_path, FINISHED, NOT_REACHED)
-    status = wp.where(advance >= settings.limit, at_end, WORKING)
+    status = wp.where(path.target_mocap < 0 and advance >= settings.limit, at_end, WORKING)
     memory.status[world] = wp.where(memory.state[world].jammed, JAMMED, status)
     memory.state[world].time = memory.state[world].time + h
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _forget(chosen: wp.array(dtype=bool), memory: _Memory):
+def _forget(chosen: wp.array(dtype=bool), path: _Path, memory: _Memory):
     world = wp.tid()
     if not chosen[world]:
         return
+    if path.target_mocap >= 0:  # initially the trail is the arm's own straight line
+        path.trail[world, 1] = vec4(ZERO, ZERO, path.length, path.length)
+        path.trail_count[world] = 2
     memory.state[world] = _State()
     for k in range(memory.correction.shape[1]):
         memory.q[world, k] = ZERO
@@ -538,17 +592,16 @@ class Follow:
         """
         self._bound = bound = BoundArm(tables, model, count, device)
         bound.require(_ALLOWED)
-        if "path" not in tables[0] or any(section.variable_length > 0 for section in bound.robot.sections):
-            raise td.ModelError(
-                f"{bound.name}: has a trail of its target, or sections of variable length: must have a path of "
-                "waypoints, arcs or a centerline, and a feed, in worlds"
-            )
+        if any(section.variable_length > 0 for section in bound.robot.sections):
+            raise td.ModelError(f"{bound.name}: has sections of variable length: not supported in worlds")
         n, sections = bound.arm.coordinates, len(bound.robot.sections)
         path = _Path()
-        path.settings = wp.array(
-            [_settings_of(one, _length(bound.robot)) for one in tables], dtype=_Settings, device=device
-        )
-        path.points = bound.numbers(_stacked([one["path"] for one in tables]), vec3)
+        path.settings = wp.array([_settings_of(one, bound.robot) for one in tables], dtype=_Settings, device=device)
+        path.target_mocap = -1
+        if all("path" in one for one in tables):
+            path.points = bound.numbers(_stacked([one["path"] for one in tables]), vec3)
+        else:
+            self._begin_trail(path)
         path.length, path.radius = _length(bound.robot), tables[0]["body_radius"]
         path.chain = chain_of(bound.robot, wp.float64, device)
         path.quarters = chain_of(bound.robot, wp.float64, device, (0.25, 0.5, 0.75, 1.0))
@@ -564,6 +617,16 @@ class Follow:
         memory.normal, memory.factor = (bound.zeros(2 * sections, 2 * sections) for _ in range(2))
         memory.gradient, memory.bends = bound.zeros(2 * sections), bound.zeros(2 * sections)
         self._memory = memory
+
+    def _begin_trail(self, path: Any) -> None:
+        bound = self._bound
+        if any("path" in one for one in bound.tables):
+            raise td.ModelError(f"{bound.name}: waypoints: must be given in all worlds, or in none")
+        path.target_mocap = bound.tables[0]["target_mocap"]
+        if path.target_mocap < 0:
+            raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
+        path.trail = bound.zeros(max(_trail_capacity(one, bound.robot) for one in bound.tables), kind=vec4)
+        path.trail_count = bound.zeros(kind=int)
 
     @property
     def tip_error(self) -> Any:
@@ -582,7 +645,7 @@ class Follow:
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        self._bound.launch(_forget, [chosen, self._memory])
+        self._bound.launch(_forget, [chosen, self._path, self._memory])
         self._contacts.reset(chosen)
 
     def before_actuation(self, model: Any, data: Any) -> None:
@@ -590,6 +653,8 @@ class Follow:
         bound = self._bound
         bound.measure(model, data)
         self._contacts.measure(data)
+        if self._path.target_mocap >= 0:
+            bound.launch(_extend_trail, [bound.arm, bound.engine, data.mocap_pos, self._path])
         bound.launch(_command, [bound.arm, self._path, self._contacts.contacts, bound.step, self._memory])
         bound.write_setpoints(data)
 
@@ -602,16 +667,24 @@ def _length(robot: td.ContinuumRobot) -> float:
     return float(sum(section.length for section in robot.sections))
 
 
-def _settings_of(table: Table, length: float) -> Any:
+def _trail_capacity(table: Table, robot: td.ContinuumRobot) -> int:
+    """At most what the advance can use, plus the two points of the arm's initial line."""
+    return math.ceil(robot.feed_limit / float(table["settings"]["trail_spacing"])) + 3
+
+
+def _settings_of(table: Table, robot: td.ContinuumRobot) -> Any:
     texts, settings = table["settings"], _Settings()
-    for key in ("speed", "acceleration", "start_delay", "jam_tip_error", "jam_time"):
+    for key in ("speed", "acceleration", "start_delay", "jam_tip_error", "jam_time", "trail_spacing"):
         setattr(settings, key, float(texts[key]))
     feed_servo = table["servos"][table["feed"]["servo"]]
     settings.jam_feed_force = float(texts.get("jam_feed_force") or 0.98 * feed_servo["max_force"])
     settings.jam_retries = int(texts["jam_retries"])
     settings.follows_body = texts["fit"] == "body"
-    settings.spacing = table["path_length"] / (len(table["path"]) - 1)
-    settings.limit = table["path_length"] - length
+    settings.trail_capacity = _trail_capacity(table, robot)
+    settings.limit = robot.feed_limit
+    if "path" in table:
+        settings.spacing = table["path_length"] / (len(table["path"]) - 1)
+        settings.limit = table["path_length"] - _length(robot)
     return settings
 
 

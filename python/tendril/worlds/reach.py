@@ -22,6 +22,7 @@ from tendril.worlds.arm import (
     Step,
     damped_step,
     functions,
+    in_base,
     integral_gain,
     integrate,
     mat33,
@@ -30,7 +31,6 @@ from tendril.worlds.arm import (
     rows,
     vec3,
     vec6,
-    wide,
     wide_matrix,
 )
 from tendril.worlds.batch import BatchKinematics
@@ -110,7 +110,7 @@ def _take_aim(
         memory.feed[world] = step.feed[world]
         aim.start_feed[world] = step.feed[world]
     to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
-    p = to_base * (wide(mocap_pos[world, aim.mocap]) - wide(engine.xpos[world, arm.base_body]))
+    p = in_base(arm, engine, world, mocap_pos[world, aim.mocap])
     aim.target[world] = p
     quat = mocap_quat[world, aim.mocap]  # w, x, y, z
     w, x, y, z = number(quat[0]), number(quat[1]), number(quat[2]), number(quat[3])
