@@ -124,7 +124,7 @@ class Start:
         run = experiment.start(seed, **changes)
         self.model = run.plain_model()
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
-        self.robots, self.drivers = _sim.controlled_robots(run.model), run.drivers
+        self.robots, self.drivers = _sim.controlled_robots(run.model, run.data), run.drivers
         self._run: td.Run | None = run
         if place is not None:
             self.motion = self._moved(steps, place)
