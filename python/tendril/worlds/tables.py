@@ -32,6 +32,19 @@ def require_same(tables: Sequence[Table], key: str, sizes: Sequence[int]) -> Non
         raise td.ModelError(f"{robot_name(tables[0])}: {key}: their number differs between worlds: must be the same")
 
 
+def stacked(items: Sequence[Any]) -> Any:
+    """A row for each world, the shorter ones continued by their last item; one row where all are the same."""
+    if all(np.array_equal(one, items[0]) for one in items):
+        items = items[:1]
+    longest = max(len(one) for one in items)
+
+    def padded(item: Any) -> Any:
+        widths = [(0, longest - len(item))] + [(0, 0)] * (item.ndim - 1)
+        return np.pad(item, widths, mode="edge")
+
+    return np.stack([padded(one) for one in items])
+
+
 class BoundRobot:
     """One robot in all worlds: its tables, and arrays on its device."""
 
