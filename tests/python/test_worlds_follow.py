@@ -156,13 +156,29 @@ def test_the_trail_of_a_target_is_followed_as_in_the_c_engine(experiment):
     assert np.abs(tips_in(worlds)[0] - tips[0]).max() < 2e-5
 
 
-def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment):
-    file = experiment(CONTROLLER.replace("[0.1, 0.1, 0.32]", "[0, 0, 0.33]"))
-    robot = file.with_name("robot.toml")
-    robot.write_text(
-        robot.read_text().replace("constant_length = 0.1", "constant_length = 0.08\nvariable_length = 0.04")
+GROWING = (
+    'kind = "continuum"\nname = "arm"\n'
+    + 2 * SECTION.replace("constant_length = 0.1", "constant_length = 0.06\nvariable_length = 0.05")
+    + CONTROLLER.replace("[0, 0, 0.32], [0.1, 0.1, 0.32]", "[0, 0, 0.212], [0.002, 0.001, 0.225]").replace(
+        "0.09", "0.07"
     )
-    with pytest.raises(td.ModelError) as caught:
-        Worlds(file, 1, "cpu")
-    assert "arm: has sections of variable length: not supported in worlds" in str(caught.value)
-    assert "\n" not in str(caught.value)
+)
+
+
+@pytest.mark.parametrize("growth", ["base", "tip"])
+def test_sections_grow_along_the_path_as_in_the_c_engine(experiment, growth):
+    # At the start half of the lengths are out, and are drawn in first.
+    file = experiment(more='[vary]\n"controller.speed" = { uniform = [0.08, 0.2] }\n')
+    file.with_name("robot.toml").write_text(GROWING + f'growth = "{growth}"\n')
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (3, 4), STEPS)
+    assert np.ptp(tips, axis=0).max() > 0.005  # m: the draws matter
+    assert tips[:, 0].max() > 0.16  # m: beyond the start
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-5  # m
+    assert worlds.controllers[0].status.numpy()[1] == status
+
+
+def test_what_has_no_equal_on_a_device_is_refused_in_one_line():
+    with pytest.raises(td.ModelError, match="^arm: poses: must not be given in worlds$"):
+        Worlds(td.share / "scenes/tube_narrow/tube_narrow.toml", 1, "cpu")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ ERROR_LIMIT = 0.03  # m, of the integral
 RATE_LIMIT = 3.0  # rad/s, likewise
 FRACTION_OF_LIMIT = 0.98  # of a servo's force
 
-_ALLOWED = {"sensor_delay": ("0",), "measurement_faults": ("",)}
+_ALLOWED: Mapping[str, Sequence[str]] = {"sensor_delay": ("0",), "measurement_faults": ("",)}
 _SERVO = {  # field of Arm: key of the table
     "gain": "gain",
     "servo_stiffness": "stiffness",
@@ -40,7 +40,6 @@ _SERVO = {  # field of Arm: key of the table
 functions = kinematics.functions(wp.float64)
 number, vec3, mat33 = wp.float64, functions.vec3, functions.mat33
 vec6 = wp.types.vector(6, wp.float64)
-_mat66 = wp.types.matrix((6, 6), wp.float64)
 numbers, rows, tables = (wp.array(dtype=wp.float64, ndim=n) for n in (1, 2, 3))
 
 
@@ -131,7 +130,9 @@ class Step:
     q_rate: rows
     feed_command: numbers
     feed_rate: numbers
-    change: rows  # scratch: of a damped step
+    change: rows  # of a damped step
+    normal: tables  # its equations
+    solved: rows
 
 
 @wp.func
@@ -223,9 +224,36 @@ def measure(arm: Arm, engine: Engine, out: Step):
 
 
 @wp.func
-def damped_step(arm: Arm, damping: number, J: rows, e: vec6, equations: int, step: numbers):
-    """step = J^T (J J^T + lambda^2 I)^-1 e over the first equations, in scaled coordinates."""
-    A = _mat66()
+def cholesky_solve(A: rows, y: numbers, n: int):
+    """y = A^-1 y of n rows of a positive definite A, whose lower half is overwritten."""
+    for r in range(n):
+        for c in range(r + 1):
+            value = A[r, c]
+            for j in range(c):
+                value -= A[r, j] * A[c, j]
+            if r == c:
+                A[r, r] = wp.sqrt(value)
+            else:
+                A[r, c] = value / A[c, c]
+        value = y[r]
+        for j in range(r):
+            value -= A[r, j] * y[j]
+        y[r] = value / A[r, r]
+    for back in range(n):
+        r = n - 1 - back
+        value = y[r]
+        for j in range(r + 1, n):
+            value -= A[j, r] * y[j]
+        y[r] = value / A[r, r]
+
+
+@wp.func
+def damped_step(arm: Arm, world: int, damping: number, e: vec6, equations: int, step: Step):
+    """step.change = J^T (J J^T + lambda^2 I)^-1 e over the first equations, in scaled coordinates."""
+    J, A, y = step.jacobian[world], step.normal[world], step.solved[world]
+    for r in range(equations):
+        for c in range(r + 1):
+            A[r, c] = number(0.0)
     for k in range(arm.coordinates):
         scale = arm.scale[k]
         for r in range(equations):
@@ -237,29 +265,10 @@ def damped_step(arm: Arm, damping: number, J: rows, e: vec6, equations: int, ste
                 if c > 2:
                     wc = scale * number(DIRECTION_ARM)
                 A[r, c] = A[r, c] + wr * J[r, k] * wc * J[c, k]
-    y = e
     for r in range(equations):
         A[r, r] = A[r, r] + damping * damping
-    for r in range(equations):  # Cholesky
-        for c in range(r + 1):
-            value = A[r, c]
-            for j in range(c):
-                value -= A[r, j] * A[c, j]
-            if r == c:
-                A[r, r] = wp.sqrt(value)
-            else:
-                A[r, c] = value / A[c, c]
-    for r in range(equations):
-        value = y[r]
-        for j in range(r):
-            value -= A[r, j] * y[j]
-        y[r] = value / A[r, r]
-    for b in range(equations):
-        r = equations - 1 - b
-        value = y[r]
-        for j in range(r + 1, equations):
-            value -= A[j, r] * y[j]
-        y[r] = value / A[r, r]
+        y[r] = e[r]
+    cholesky_solve(A, y, equations)
     for k in range(arm.coordinates):
         sum = number(0.0)
         for r in range(equations):
@@ -267,7 +276,7 @@ def damped_step(arm: Arm, damping: number, J: rows, e: vec6, equations: int, ste
             if r > 2:
                 weight = number(DIRECTION_ARM)
             sum += weight * J[r, k] * y[r]
-        step[k] = arm.scale[k] * arm.scale[k] * sum
+        step.change[world, k] = arm.scale[k] * arm.scale[k] * sum
 
 
 @wp.func
@@ -288,7 +297,7 @@ def integrate(arm: Arm, world: int, position: vec3, angle: vec3, equations: int,
     p = position * wp.min(one, limit / wp.max(wp.length(position), tiny))
     a = angle * wp.min(one, limit / wp.max(wp.length(angle), tiny))
     e = vec6(p[0], p[1], p[2], a[0], a[1], a[2])
-    damped_step(arm, settings.integral_damping, step.jacobian[world], e, equations, step.change[world])
+    damped_step(arm, world, settings.integral_damping, e, equations, step)
     factor = integral_gain(settings) * h
     longest = number(0.0)
     for k in range(arm.coordinates):
@@ -309,6 +318,16 @@ def _setpoint(arm: Arm, b: int, s: int, desired: number, load: number, position:
         high = (number(FRACTION_OF_LIMIT) * arm.max_force[b, s] - passive) / arm.gain[b, s]
         return wp.clamp(wanted, low, high)
     return wanted
+
+
+@wp.func
+def feed_setpoint(arm: Arm, world: int, step: Step):
+    """Of the feed servo, in ArmMechanics::setpoints; without one it is the command."""
+    if arm.feed_joint < 0:
+        return step.feed_command[world]
+    b, s = world % arm.rows, arm.feed_servo
+    rate = arm.settings[b].feed_forward * step.feed_rate[world]
+    return step.feed_command[world] + arm.lag[b, s] * rate - step.feed_load[world] / arm.gain[b, s]
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -348,23 +367,23 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
                     )
                 )
     if arm.feed_joint >= 0:
-        s = arm.feed_servo
-        rate = feed_forward * step.feed_rate[world]
-        setpoint = step.feed_command[world] + arm.lag[b, s] * rate - step.feed_load[world] / arm.gain[b, s]
-        ctrl[world, arm.control[s]] = float(setpoint)
+        ctrl[world, arm.control[arm.feed_servo]] = float(feed_setpoint(arm, world, step))
 
 
 class BoundArm(BoundRobot):
     """One arm in all worlds: its tables on the device, and the memory of a step."""
 
-    def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
+    def __init__(
+        self, tables: Sequence[Table], model: Any, count: int, device: Any, allowed: Mapping[str, Sequence[str]]
+    ) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
-        :raises ModelError: what no controller of arms does on a device
+        :param allowed: values of settings that its controller knows
+        :raises ModelError: what its controller, or none of arms, does on a device
         """
         super().__init__(tables, count, device)
         table = tables[0]
-        self.require(_ALLOWED)
+        self.require({**_ALLOWED, **allowed})
         if table["parts"]:
             raise td.ModelError(f"{self.name}: has {', '.join(table['parts'])}: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
@@ -425,6 +444,7 @@ class BoundArm(BoundRobot):
         for key in ("sum", "speed", "load", "q_rate", "command", "change"):
             setattr(step, key, self.zeros(n))
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
+        step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
         step.uneven = self.zeros(n, kind=vec3)
         for key in ("deflection", "tip", "tip_axis"):
             setattr(step, key, self.zeros(kind=vec3))

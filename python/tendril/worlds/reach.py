@@ -242,7 +242,7 @@ def _command(
     if settings.compensates_deflection and wp.length_sq(step.deflection[world]) > zero:
         d = step.deflection[world]
         e = vec6(-d[0], -d[1], -d[2], zero, zero, zero)
-        damped_step(arm, settings.integral_damping, step.jacobian[world], e, 3, step.change[world])
+        damped_step(arm, world, settings.integral_damping, e, 3, step)
         for k in range(n):
             step.command[world, k] = step.command[world, k] + step.change[world, k]
     aim.tip_error[world] = wp.length(aim.target[world] - step.tip[world])
@@ -278,8 +278,7 @@ class Reach:
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device)
-        bound.require(_ALLOWED)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._inverse = BatchKinematics(bound.robot, count, device, wp.float64)

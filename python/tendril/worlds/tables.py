@@ -22,8 +22,8 @@ def require(table: Table, allowed: Mapping[str, Sequence[str]]) -> None:
     for key, texts in allowed.items():
         text = table["settings"].get(key, "")
         if text not in texts:
-            wanted = "must be " + " or ".join(texts) if texts[0] else "must not be given"
-            raise td.ModelError(f"{robot_name(table)}: {key} = {text}: {wanted} in worlds")
+            wrong = f"{key} = {text}: must be {' or '.join(texts)}" if texts[0] else f"{key}: must not be given"
+            raise td.ModelError(f"{robot_name(table)}: {wrong} in worlds")
 
 
 def require_same(tables: Sequence[Table], key: str, sizes: Sequence[int]) -> None:
