@@ -18,11 +18,18 @@ from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
 from tendril.worlds.model import memory_told, on_device, require_fit
 from tendril.worlds.reach import Reach
+from tendril.worlds.snake_path import SnakePath
 from tendril.worlds.tape import Tape
 
 LARGEST = 1e10  # of a position or velocity of a world that has not diverged
 LARGEST_TABLE = 1 << 30  # numbers of what motions write, over all steps
-CONTROLLERS = {"tendril.reach": Reach, "tendril.follow": Follow, "tendril.snake": Gait}
+
+
+def _snake(tables: Sequence[Mapping[str, Any]], *rest: Any) -> Gait | SnakePath:
+    return (SnakePath if tables[0]["settings"]["mode"] == "path" else Gait)(tables, *rest)
+
+
+CONTROLLERS = {"tendril.reach": Reach, "tendril.follow": Follow, "tendril.snake": _snake}
 _STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
