@@ -29,7 +29,7 @@ def _snake(tables: Sequence[Mapping[str, Any]], *rest: Any) -> Gait | SnakePath:
     return (SnakePath if tables[0]["settings"]["mode"] == "path" else Gait)(tables, *rest)
 
 
-CONTROLLERS = {"tendril.reach": Reach, "tendril.follow": Follow, "tendril.snake": _snake}
+CONTROLLERS: Mapping[str, Any] = {"tendril.reach": Reach, "tendril.follow": Follow, "tendril.snake": _snake}
 _STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
