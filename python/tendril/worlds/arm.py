@@ -26,7 +26,7 @@ ERROR_LIMIT = 0.03  # m, of the integral
 RATE_LIMIT = 3.0  # rad/s, likewise
 FRACTION_OF_LIMIT = 0.98  # of a servo's force
 
-_ALLOWED: Mapping[str, Sequence[str]] = {"sensor_delay": ("0",), "measurement_faults": ("",)}
+_ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
 _SERVO = {  # field of Arm: key of the table
     "gain": "gain",
     "servo_stiffness": "stiffness",
@@ -54,6 +54,7 @@ class ArmSettings:
     integral_gain: number  # 1/s
     integral_damping: number  # m
     integral_limit: number  # rad
+    delay: int  # of the tip's measurement, steps
     stability: number  # of the fundamental mode: 2 zeta omega, 1/s
     compensates_deflection: bool
 
@@ -133,6 +134,24 @@ class Step:
     change: rows  # of a damped step
     normal: tables  # its equations
     solved: rows
+
+
+@wp.struct
+class Integral:
+    """The memory of the tip integral, a row for each world."""
+
+    correction: rows
+    late: wp.array2d(dtype=vec6)  # errors of the last steps, of a tip whose measurement has a delay
+    oldest: wp.array(dtype=int)
+
+
+@wp.func
+def forget_integral(world: int, integral: Integral):
+    for k in range(integral.correction.shape[1]):
+        integral.correction[world, k] = number(0.0)
+    for i in range(integral.late.shape[1]):
+        integral.late[world, i] = vec6()
+    integral.oldest[world] = 0
 
 
 @wp.func
@@ -285,16 +304,33 @@ def integral_gain(settings: ArmSettings):
 
 
 @wp.func
-def integrate(arm: Arm, world: int, position: vec3, angle: vec3, equations: int, correction: rows, step: Step):
-    """One step of the tip integral against these errors, m; TipIntegral::update.
+def integrate(
+    arm: Arm,
+    world: int,
+    position: vec3,
+    turn: vec3,
+    equations: int,
+    frozen: bool,
+    integral: Integral,
+    step: Step,
+):
+    """One step of the tip integral against these errors, m, and that of the position known now: TipIntegral::update.
 
-    `angle` is a rotation times DIRECTION_ARM, and counts with 6 equations.
+    `turn` is a rotation times DIRECTION_ARM, and counts with 6 equations.
     """
     h, settings = arm.timestep, arm.settings[world % arm.rows]
-    if settings.integral_gain <= number(0.0):
-        return
+    known, angle = position + vec3(), turn + vec3()
+    if settings.delay > 0:
+        i = integral.oldest[world]
+        late = integral.late[world, i] + vec6()
+        integral.late[world, i] = vec6(position[0], position[1], position[2], turn[0], turn[1], turn[2])
+        integral.oldest[world] = (i + 1) % settings.delay
+        known = vec3(late[0], late[1], late[2])
+        angle = vec3(late[3], late[4], late[5])
+    if frozen or settings.integral_gain <= number(0.0):
+        return known
     one, tiny, limit = number(1.0), number(1e-30), number(ERROR_LIMIT)
-    p = position * wp.min(one, limit / wp.max(wp.length(position), tiny))
+    p = known * wp.min(one, limit / wp.max(wp.length(known), tiny))
     a = angle * wp.min(one, limit / wp.max(wp.length(angle), tiny))
     e = vec6(p[0], p[1], p[2], a[0], a[1], a[2])
     damped_step(arm, world, settings.integral_damping, e, equations, step)
@@ -305,7 +341,9 @@ def integrate(arm: Arm, world: int, position: vec3, angle: vec3, equations: int,
     factor *= wp.min(one, number(RATE_LIMIT) * h / wp.max(longest, tiny))
     for k in range(arm.coordinates):
         bound = settings.integral_limit * arm.scale[k]
-        correction[world, k] = wp.clamp(correction[world, k] + factor * step.change[world, k], -bound, bound)
+        correction = integral.correction[world, k] + factor * step.change[world, k]
+        integral.correction[world, k] = wp.clamp(correction, -bound, bound)
+    return known
 
 
 @wp.func
@@ -396,6 +434,7 @@ class BoundArm(BoundRobot):
             raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
         self.arm = self._bind(model)
         self.step = self._step()
+        self.integral = self._integral(model.opt.timestep)
 
     def measure(self, model: Any, data: Any) -> None:
         """Measures, from the positions of this step."""
@@ -435,8 +474,16 @@ class BoundArm(BoundRobot):
         arm.feed_joint, arm.feed_servo = (table.get("feed", none)[key] for key in ("joint", "servo"))
         arm.feed_mass = self.numbers([one.get("feed", none)["mass"] for one in tables])
         arm.timestep = model.opt.timestep
-        arm.settings = wp.array([_settings_of(one) for one in tables], dtype=ArmSettings, device=self.device)
+        arm.settings = wp.array(
+            [_settings_of(one, arm.timestep) for one in tables], dtype=ArmSettings, device=self.device
+        )
         return arm
+
+    def _integral(self, timestep: float) -> Any:
+        integral = Integral()
+        integral.correction, integral.oldest = self.zeros(self.arm.coordinates), self.zeros(kind=int)
+        integral.late = self.zeros(max(_delay_of(one, timestep) for one in self.tables), kind=vec6)
+        return integral
 
     def _step(self) -> Any:
         n, joints = self.arm.coordinates, self.arm.joint.shape[0]
@@ -453,8 +500,13 @@ class BoundArm(BoundRobot):
         return step
 
 
-def _settings_of(table: Table) -> Any:
+def _delay_of(table: Table, timestep: float) -> int:
+    return int(float(table["settings"]["sensor_delay"]) / timestep + 0.5)
+
+
+def _settings_of(table: Table, timestep: float) -> Any:
     texts, settings = table["settings"], ArmSettings()
+    settings.delay = _delay_of(table, timestep)
     settings.gravity = vec3(*table["gravity"])
     settings.feed_forward = float(table["velocity_feed_forward"])
     settings.stability = min(table["fundamental_mode_damping"], 1e30)

@@ -18,9 +18,11 @@ from tendril.worlds.arm import (
     Arm,
     BoundArm,
     Engine,
+    Integral,
     Step,
     cholesky_solve,
     feed_setpoint,
+    forget_integral,
     functions,
     in_base,
     integrate,
@@ -128,7 +130,6 @@ class _Memory:
 
     state: wp.array(dtype=_State)
     q: rows  # commanded without corrections
-    correction: rows  # of the integral
     tip_error: numbers
     progress: numbers
     status: wp.array(dtype=int)
@@ -558,7 +559,7 @@ def _feed_force(arm: Arm, world: int, step: Step, setpoint: number):
 
 
 @wp.func
-def _keep_within_lengths(path: _Path, world: int, memory: _Memory):
+def _keep_within_lengths(path: _Path, world: int, integral: Integral, memory: _Memory):
     """A length at the end of its range takes no correction past it, which would only be stored up."""
     chain = path.chain
     for i in range(chain.sections):
@@ -566,11 +567,11 @@ def _keep_within_lengths(path: _Path, world: int, memory: _Memory):
         if path.grows and chain.first_coordinate[i + 1] > k:
             q = memory.q[world, k]
             low, high = wp.min(ZERO, path.start_extension[i] - q), wp.max(ZERO, chain.variable_length[i] - q)
-            memory.correction[world, k] = wp.clamp(memory.correction[world, k], low, high)
+            integral.correction[world, k] = wp.clamp(integral.correction[world, k], low, high)
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Memory):
+def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step: Step, memory: _Memory):
     world = wp.tid()
     b = world % arm.rows
     n, h = arm.coordinates, arm.timestep
@@ -621,12 +622,11 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Mem
     memory.state[world].feed_setpoint = feed_setpoint(arm, world, step)
 
     # 3. The corrections.
-    if not memory.state[world].jammed:
-        off = _reference(path, world, memory.q[world], advance, memory) - tip
-        integrate(arm, world, correctable(contacts, world, off, False), vec3(), 3, memory.correction, step)
-    _keep_within_lengths(path, world, memory)
+    off = correctable(contacts, world, _reference(path, world, memory.q[world], advance, memory) - tip, False)
+    integrate(arm, world, off, vec3(), 3, memory.state[world].jammed, integral, step)
+    _keep_within_lengths(path, world, integral, memory)
     for k in range(n):
-        step.command[world, k] = memory.q[world, k] + memory.correction[world, k]
+        step.command[world, k] = memory.q[world, k] + integral.correction[world, k]
     if arm.settings[b].compensates_deflection:
         _compensate(arm, path, world, step, memory)
 
@@ -640,7 +640,7 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Mem
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _forget(chosen: wp.array(dtype=bool), path: _Path, memory: _Memory):
+def _forget(chosen: wp.array(dtype=bool), path: _Path, integral: Integral, memory: _Memory):
     world = wp.tid()
     if not chosen[world]:
         return
@@ -648,9 +648,9 @@ def _forget(chosen: wp.array(dtype=bool), path: _Path, memory: _Memory):
         path.trail[world, 1] = vec4(ZERO, ZERO, path.length, path.length)
         path.trail_count[world] = 2
     memory.state[world] = _State()
-    for k in range(memory.correction.shape[1]):
+    forget_integral(world, integral)
+    for k in range(memory.q.shape[1]):
         memory.q[world, k] = ZERO
-        memory.correction[world, k] = ZERO
 
 
 class Follow:
@@ -683,7 +683,7 @@ class Follow:
         memory = _Memory()
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
         memory.tip_error, memory.progress = bound.zeros(), bound.zeros()
-        for key in ("q", "correction", "candidate", "last", "measured"):
+        for key in ("q", "candidate", "last", "measured"):
             setattr(memory, key, bound.zeros(n))
         memory.rotations, memory.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         memory.columns = bound.zeros(2 * sections, kind=vec3)
@@ -718,7 +718,7 @@ class Follow:
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        self._bound.launch(_forget, [chosen, self._path, self._memory])
+        self._bound.launch(_forget, [chosen, self._path, self._bound.integral, self._memory])
         self._contacts.reset(chosen)
 
     def before_actuation(self, model: Any, data: Any) -> None:
@@ -728,7 +728,9 @@ class Follow:
         self._contacts.measure(data)
         if self._path.target_mocap >= 0:
             bound.launch(_extend_trail, [bound.arm, bound.engine, data.mocap_pos, self._path])
-        bound.launch(_command, [bound.arm, self._path, self._contacts.contacts, bound.step, self._memory])
+        bound.launch(
+            _command, [bound.arm, self._path, self._contacts.contacts, bound.integral, bound.step, self._memory]
+        )
         bound.write_setpoints(data)
 
     def after_step(self, data: Any) -> None:

@@ -19,8 +19,10 @@ from tendril.worlds.arm import (
     Arm,
     BoundArm,
     Engine,
+    Integral,
     Step,
     damped_step,
+    forget_integral,
     functions,
     in_base,
     integral_gain,
@@ -82,7 +84,6 @@ class _Memory:
     begun: wp.array(dtype=bool)
     q: rows  # commanded without corrections
     feed: numbers  # of the base, as commanded, m
-    correction: rows  # of the integral
     known: wp.array(dtype=int)  # whether the target has been seen
     sample: wp.array(dtype=vec3)  # of the target
     motion: wp.array(dtype=mat33)  # of the target: position, velocity, acceleration, a column each
@@ -166,6 +167,7 @@ def _command(
     memory: _Memory,
     aim: _Aim,
     contacts: Contacts,
+    integral: Integral,
     step: Step,
 ):
     world = wp.tid()
@@ -214,31 +216,31 @@ def _command(
         lag = wp.length(error)
         frozen = moving or lag <= number(STICK_DISTANCE)
         error += (number(LIFT_RATIO) * (lag - number(STICK_DISTANCE))) * normal
+    cross = wp.cross(tip_axis, planned_axis)
+    sine = wp.length(cross)
+    angle = vec3(zero, zero, zero)
+    if sine >= number(1e-12):
+        angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
+    known = integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), frozen, integral, step)
     if not frozen and settings.integral_gain > zero:
-        cross = wp.cross(tip_axis, planned_axis)
-        sine = wp.length(cross)
-        angle = vec3(zero, zero, zero)
-        if sine >= number(1e-12):
-            angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
-        integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), memory.correction, step)
         adaption = number(LEAD_RATIO) * integral_gain(settings)
-        can_adapt = met[world] and not blocked and wp.length(off) <= number(MAX_OFFSET)
+        can_adapt = met[world] and not blocked and wp.length(known) <= number(MAX_OFFSET)
         if can_adapt and memory.quiet[world] >= number(QUIET_TIME):
             motion = memory.motion[world]
             v, a = vec3(motion[0, 1], motion[1, 1], motion[2, 1]), vec3(motion[0, 2], motion[1, 2], motion[2, 2])
             v0, a0 = number(SLOW_SPEED), number(SMALL_ACCELERATION)
             memory.lead_time[world] = wp.clamp(
-                memory.lead_time[world] + adaption * h * wp.dot(off, v) / (wp.dot(v, v) + v0 * v0),
+                memory.lead_time[world] + adaption * h * wp.dot(known, v) / (wp.dot(v, v) + v0 * v0),
                 number(MIN_TIME),
                 number(MAX_TIME),
             )
             memory.lead_squared[world] = wp.clamp(
-                memory.lead_squared[world] + adaption * h * wp.dot(off, a) / (wp.dot(a, a) + a0 * a0),
+                memory.lead_squared[world] + adaption * h * wp.dot(known, a) / (wp.dot(a, a) + a0 * a0),
                 -number(MAX_SQUARED_TIME),
                 number(MAX_SQUARED_TIME),
             )
     for k in range(n):
-        step.command[world, k] = memory.q[world, k] + memory.correction[world, k]
+        step.command[world, k] = memory.q[world, k] + integral.correction[world, k]
     if settings.compensates_deflection and wp.length_sq(step.deflection[world]) > zero:
         d = step.deflection[world]
         e = vec6(-d[0], -d[1], -d[2], zero, zero, zero)
@@ -253,14 +255,16 @@ def _command(
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _forget(chosen: wp.array(dtype=bool), straight: numbers, timestep: number, memory: _Memory, aim: _Aim):
+def _forget(
+    chosen: wp.array(dtype=bool), straight: numbers, timestep: number, memory: _Memory, aim: _Aim, integral: Integral
+):
     world = wp.tid()
     if not chosen[world]:
         return
     for k in range(straight.shape[0]):
         memory.q[world, k] = straight[k]
         aim.start[world, k] = straight[k]
-        memory.correction[world, k] = number(0.0)
+    forget_integral(world, integral)
     memory.begun[world] = False
     memory.known[world] = 0
     memory.motion[world] = mat33()
@@ -301,7 +305,7 @@ class Reach:
         self._goal = aim.goal.reshape((count, 4, 4)) if aim.has_direction else aim.goal
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
-        memory.q, memory.feed, memory.correction = bound.zeros(n), bound.zeros(), bound.zeros(n)
+        memory.q, memory.feed = bound.zeros(n), bound.zeros()
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
@@ -323,7 +327,7 @@ class Reach:
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim]
+        inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim, self._bound.integral]
         self._bound.launch(_forget, inputs)
         self._contacts.reset(chosen)
 
@@ -345,7 +349,7 @@ class Reach:
             restarts=SEARCH_RESTARTS,
         )
         inputs = [bound.arm, self._inverse.chain, solution.coordinates, solution.feed, solution.met]
-        bound.launch(_command, [*inputs, self._memory, self._aim, self._contacts.contacts, bound.step])
+        bound.launch(_command, [*inputs, self._memory, self._aim, self._contacts.contacts, bound.integral, bound.step])
         bound.write_setpoints(data)
 
     def after_step(self, data: Any) -> None:
