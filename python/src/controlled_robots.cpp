@@ -234,6 +234,29 @@ nb::dict advance_dict(const FollowController& controller) {
   return out;
 }
 
+/// Poses, and the steps between them.
+nb::dict schedule_dict(const PoseSchedule& schedule) {
+  const std::span<const Eigen::VectorXd> all = schedule.coordinates();
+  const std::size_t n = static_cast<std::size_t>(all.front().size());
+  Output poses({all.size()}, {n});
+  nb::list feeds, begins, durations;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::copy_n(all[i].data(), n, poses.data() + n * i);
+    feeds.append(schedule.path()[i].base.feed);
+  }
+  for (const PoseSchedule::Step& step : schedule.steps()) {
+    begins.append(step.begin);
+    durations.append(step.duration);
+  }
+  nb::dict out;
+  out["poses"] = poses.take();
+  out["feeds"] = feeds;
+  out["begins"] = begins;
+  out["durations"] = durations;
+  out["duration"] = schedule.duration();
+  return out;
+}
+
 /// Points of a path at equal distances.
 nb::object path_points(const FollowController& controller) {
   constexpr double kSpacing = 2.5e-4;  // [m]: of a bend with 50 mm radius an arc of 0.16 um height
@@ -265,6 +288,8 @@ nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m, const mjData
     out["motion"] = motion_dict(*march, last.is_slide ? d.qpos[m.jnt_qposadr[last.joint]] : 0.0,
                                 m.opt.timestep);
   }
+  const auto* poses = dynamic_cast<const FollowPosesController*>(&binding.controller());
+  if (poses != nullptr) out["poses"] = schedule_dict(poses->schedule());
   const auto* follow = dynamic_cast<const FollowController*>(&binding.controller());
   if (follow != nullptr) out["advance"] = advance_dict(*follow);
   if (follow != nullptr && follow->given_length() > 0.0) {

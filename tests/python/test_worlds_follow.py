@@ -179,6 +179,44 @@ def test_sections_grow_along_the_path_as_in_the_c_engine(experiment, growth):
     assert worlds.controllers[0].status.numpy()[1] == status
 
 
+POSES = """
+[controller]
+plugin = "tendril.follow"
+start_delay = 0.1
+waypoint_time = 0.2
+hold_time = 0.1
+poses = '''
+waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h
+0,0.1,0.3,0,0,0,0,0.01
+1,0.4,0.3,0,0.2,-0.5,0,0.03
+1.5,0.3,0.5,0,0.1,-0.5,0,0.08
+2,0.2,0.9,0,0.1,0,0,0.14
+'''
+"""
+
+
+def test_planned_poses_are_followed_as_in_the_c_engine(experiment):
+    file = experiment(POSES, more='[vary]\n"controller.rate_limit" = { uniform = [1, 4] }\n')
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (3, 4), STEPS)
+    assert np.ptp(tips, axis=0).max() > 0.005  # m: the draws matter
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-5  # m
+    assert worlds.controllers[0].status.numpy()[1] == status
+    worlds.reset(np.array([True, False]))
+    worlds.step(STEPS)
+    assert np.abs(tips_in(worlds)[0] - tips[0]).max() < 2e-5
+
+
+def test_a_wall_stops_planned_poses_as_in_the_c_engine(experiment):
+    file = experiment(POSES + "jam_tip_error = 0.004\n", wall=0.27)
+    worlds = Worlds(file, 1, "cpu")
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (None,), STEPS)
+    assert worlds.controllers[0].status.numpy()[0] == status == td.ControllerStatus.JAMMED
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-3  # m
+
+
 def test_what_has_no_equal_on_a_device_is_refused_in_one_line():
-    with pytest.raises(td.ModelError, match="^arm: poses: must not be given in worlds$"):
-        Worlds(td.share / "scenes/tube_narrow/tube_narrow.toml", 1, "cpu")
+    with pytest.raises(td.ModelError, match="^arm: has tendons: not supported in worlds$"):
+        Worlds(td.share / "scenes/tendon_arm/follow.toml", 1, "cpu")

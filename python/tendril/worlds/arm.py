@@ -7,6 +7,7 @@ engine's numbers are. Source: docs/theory/control.md, "Servo law" and "Tip integ
 from __future__ import annotations
 
 import pickle
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ RATE_LIMIT = 3.0  # rad/s, likewise
 FRACTION_OF_LIMIT = 0.98  # of a servo's force
 
 _ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
+_CONTROLLER = re.compile(r"^\[controller\].*?(?=^\[+[\w.]+\]+\s*(?:#.*)?$|\Z)", re.M | re.S)  # of a robot file
 _SERVO = {  # field of Arm: key of the table
     "gain": "gain",
     "servo_stiffness": "stiffness",
@@ -359,6 +361,28 @@ def _setpoint(arm: Arm, b: int, s: int, desired: number, load: number, position:
 
 
 @wp.func
+def compensate_deflection(arm: Arm, world: int, step: Step):
+    """Of the tip, by an uneven load within the sections: TipIntegral::compensate_gravity_deflection."""
+    settings, d = arm.settings[world % arm.rows], step.deflection[world]
+    if settings.compensates_deflection and wp.length_sq(d) > number(0.0):
+        zero = number(0.0)
+        damped_step(arm, world, settings.integral_damping, vec6(-d[0], -d[1], -d[2], zero, zero, zero), 3, step)
+        for k in range(arm.coordinates):
+            step.command[world, k] = step.command[world, k] + step.change[world, k]
+
+
+@wp.func
+def feed_force(arm: Arm, world: int, step: Step, setpoint: number):
+    """Of the feed servo: Servo::force."""
+    if arm.feed_joint < 0:
+        return number(0.0)
+    b, s = world % arm.rows, arm.feed_servo
+    passive = -arm.servo_stiffness[b, s] * step.feed[world] - arm.damping[b, s] * step.feed_speed[world]
+    force = arm.gain[b, s] * setpoint + passive + arm.servo_offset[b, s]
+    return wp.clamp(force, arm.min_force[b, s], arm.max_force[b, s])
+
+
+@wp.func
 def feed_setpoint(arm: Arm, world: int, step: Step):
     """Of the feed servo, in ArmMechanics::setpoints; without one it is the command."""
     if arm.feed_joint < 0:
@@ -412,7 +436,7 @@ class BoundArm(BoundRobot):
     """One arm in all worlds: its tables on the device, and the memory of a step."""
 
     def __init__(
-        self, tables: Sequence[Table], model: Any, count: int, device: Any, allowed: Mapping[str, Sequence[str]]
+        self, tables: Sequence[Table], model: Any, count: int, device: Any, allowed: Mapping[str, Sequence[str]] = {}
     ) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
@@ -523,7 +547,7 @@ def _robots_of(tables: Sequence[Table]) -> list[td.ContinuumRobot]:
         file = Path(folder) / "robot.toml"
 
         def robot_of(table: Table) -> td.ContinuumRobot:
-            file.write_text(table["settings"]["robot"])
+            file.write_text(_CONTROLLER.sub("", table["settings"]["robot"]))
             return td.load_robot(file, td.ContinuumRobot)
 
         return [robot_of(table) for table in tables]

@@ -21,6 +21,7 @@ from tendril.worlds.arm import (
     Integral,
     Step,
     cholesky_solve,
+    feed_force,
     feed_setpoint,
     forget_integral,
     functions,
@@ -36,6 +37,7 @@ from tendril.worlds.arm import (
 )
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
 from tendril.worlds.kinematics import chain_of
+from tendril.worlds.poses import jam_feed_force
 from tendril.worlds.tables import Table, stacked
 
 # The numbers of the C++ code.
@@ -548,17 +550,6 @@ def _load_shape(path: _Path, world: int, longest: number, memory: _Memory):
 
 
 @wp.func
-def _feed_force(arm: Arm, world: int, step: Step, setpoint: number):
-    """Of the feed servo: Servo::force."""
-    if arm.feed_joint < 0:
-        return ZERO
-    b, s = world % arm.rows, arm.feed_servo
-    passive = -arm.servo_stiffness[b, s] * step.feed[world] - arm.damping[b, s] * step.feed_speed[world]
-    force = arm.gain[b, s] * setpoint + passive + arm.servo_offset[b, s]
-    return wp.clamp(force, arm.min_force[b, s], arm.max_force[b, s])
-
-
-@wp.func
 def _keep_within_lengths(path: _Path, world: int, integral: Integral, memory: _Memory):
     """A length at the end of its range takes no correction past it, which would only be stored up."""
     chain = path.chain
@@ -589,7 +580,7 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
     if retracted:
         _settle(world, settings, tip, deviation, h, memory)
     memory.state[world].started = True
-    force = _feed_force(arm, world, step, memory.state[world].feed_setpoint)
+    force = feed_force(arm, world, step, memory.state[world].feed_setpoint)
     begins = _is_jam(world, settings, retracted, deviation, force, h, memory)
     state = memory.state[world]
     feeding = retracted and state.feeding
@@ -747,8 +738,7 @@ def _settings_of(table: Table) -> Any:
     texts, settings = table["settings"], _Settings()
     for key in ("speed", "acceleration", "start_delay", "jam_tip_error", "jam_time", "trail_spacing"):
         setattr(settings, key, float(texts[key]))
-    limit = table["servos"][table["feed"]["servo"]]["max_force"] if "feed" in table else math.inf
-    settings.jam_feed_force = float(texts.get("jam_feed_force") or 0.98 * limit)
+    settings.jam_feed_force = jam_feed_force(table)
     settings.jam_retries = int(texts["jam_retries"])
     settings.follows_body = texts["fit"] == "body"
     settings.trail_capacity = _trail_capacity(table)

@@ -21,7 +21,7 @@ from tendril.worlds.arm import (
     Engine,
     Integral,
     Step,
-    damped_step,
+    compensate_deflection,
     forget_integral,
     functions,
     in_base,
@@ -32,7 +32,6 @@ from tendril.worlds.arm import (
     numbers,
     rows,
     vec3,
-    vec6,
     wide_matrix,
 )
 from tendril.worlds.batch import BatchKinematics
@@ -241,12 +240,7 @@ def _command(
             )
     for k in range(n):
         step.command[world, k] = memory.q[world, k] + integral.correction[world, k]
-    if settings.compensates_deflection and wp.length_sq(step.deflection[world]) > zero:
-        d = step.deflection[world]
-        e = vec6(-d[0], -d[1], -d[2], zero, zero, zero)
-        damped_step(arm, world, settings.integral_damping, e, 3, step)
-        for k in range(n):
-            step.command[world, k] = step.command[world, k] + step.change[world, k]
+    compensate_deflection(arm, world, step)
     aim.tip_error[world] = wp.length(aim.target[world] - step.tip[world])
     status = wp.where(met[world], WORKING, NOT_REACHED)
     if met[world] and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):

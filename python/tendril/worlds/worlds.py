@@ -17,6 +17,7 @@ from tendril import _sim
 from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
 from tendril.worlds.model import memory_told, on_device, require_fit
+from tendril.worlds.poses import FollowPoses
 from tendril.worlds.reach import Reach
 from tendril.worlds.snake_path import SnakePath
 from tendril.worlds.tape import Tape
@@ -29,7 +30,11 @@ def _snake(tables: Sequence[Mapping[str, Any]], *rest: Any) -> Gait | SnakePath:
     return (SnakePath if tables[0]["settings"]["mode"] == "path" else Gait)(tables, *rest)
 
 
-CONTROLLERS: Mapping[str, Any] = {"tendril.reach": Reach, "tendril.follow": Follow, "tendril.snake": _snake}
+def _follow(tables: Sequence[Mapping[str, Any]], *rest: Any) -> Follow | FollowPoses:
+    return (FollowPoses if "poses" in tables[0] else Follow)(tables, *rest)
+
+
+CONTROLLERS: Mapping[str, Any] = {"tendril.reach": Reach, "tendril.follow": _follow, "tendril.snake": _snake}
 _STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
