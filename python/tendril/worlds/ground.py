@@ -269,21 +269,22 @@ def _find_path(
     points: wp.array(dtype=vec2),
 ):
     """Writes the points of a path, and returns their number; 0: none. GroundPaths::trace."""
-    opening_curvature, opening_length = number(0.0), number(0.0)
-    best = number(wp.inf)
+    best_curvature, best_length = number(0.0), number(0.0)
+    best, found = number(wp.inf), wp.int32(0)
     tries = wp.where(wp.isfinite(start.max_curvature), 2 * OPENINGS + 1, 0)
-    for k in range(tries):  # straight on, then turns to either side
+    for k in range(tries + 1):  # straight on, turns to either side, and the best of them again
         curvature = wp.where(k % 2 == 1, start.max_curvature, -start.max_curvature)
         length = OPENING * number((k + 1) // 2) / start.max_curvature
-        tried, time = _descend(g, distances, times, goal, start, curvature, length, points)
+        if k == tries:
+            curvature = best_curvature
+            length = best_length
+        count, time = _descend(g, distances, times, goal, start, curvature, length, points)
+        found = count
         if time < best:
             best = time
-            opening_curvature = curvature
-            opening_length = length
-    if tries > 0 and not best < FARTHEST:
-        return 0
-    count, time = _descend(g, distances, times, goal, start, opening_curvature, opening_length, points)
-    return wp.where(time < FARTHEST or tries > 0, count, 0)
+            best_curvature = curvature
+            best_length = length
+    return wp.where(best < FARTHEST, found, 0)
 
 
 # The present path: GroundPathFollower.
@@ -334,11 +335,12 @@ def _trace(ground: Ground, world: int, center: vec2, heading: number, memory: Me
     start.position = center + HALF * g.body_length * _unit(heading)
     start.heading = heading
     start.arrival = HALF * g.goal_tolerance
-    start.max_curvature = wp.where(g.is_head_first, g.max_curvature, INFINITY)
-    count = _find_path(g, distances, times, goal, start, memory.points[world])
-    if count < 2 and g.is_head_first:  # rather a path that it cannot quite follow than no path
-        start.max_curvature = INFINITY
-        count = _find_path(g, distances, times, goal, start, memory.points[world])
+    count = wp.int32(0)
+    for k in range(wp.where(g.is_head_first, 2, 1)):
+        # Rather a path that it cannot quite follow than no path.
+        start.max_curvature = wp.where(g.is_head_first and k == 0, g.max_curvature, INFINITY)
+        if count < 2:
+            count = _find_path(g, distances, times, goal, start, memory.points[world])
     memory.state[world].has_path = count >= 2
     memory.state[world].traced_at = center
     memory.state[world].point_count = wp.max(count, 2)
@@ -349,13 +351,10 @@ def _trace(ground: Ground, world: int, center: vec2, heading: number, memory: Me
 
 
 @wp.func
-def _begin(ground: Ground, world: int, center: vec2, heading: number, memory: Memory):
-    """The first path, or where the snake is on the one that is given."""
-    memory.state[world].begun = True
+def _begin(ground: Ground, world: int, center: vec2, memory: Memory):
+    """Where the snake is on a path that is given."""
     g = settings_in(ground, world)
-    if g.is_planned:
-        _trace(ground, world, center, heading, memory)
-    else:
+    if not g.is_planned:
         along = _unit(_line_direction(ground, world, ZERO, g.spacing, memory))
         off = wp.dot(center - _line(ground, world, ZERO, memory), along)
         memory.state[world].s = wp.min(g.body_length, off + HALF * g.body_length)
@@ -383,38 +382,38 @@ def _locate(ground: Ground, world: int, center: vec2, memory: Memory):
 
 
 @wp.func
-def _next_goal(ground: Ground, world: int, center: vec2, heading: number, memory: Memory):
-    """Begins the path to the next goal, or finishes."""
-    g = settings_in(ground, world)
-    if not g.is_planned:
-        memory.state[world].finished = True
-    elif memory.state[world].goal < ground.goals.shape[1]:
+def _next_goal(ground: Ground, world: int, memory: Memory):
+    """Goes on to the next goal, or finishes; whether there is another path to be found."""
+    if settings_in(ground, world).is_planned:
         memory.state[world].goal = memory.state[world].goal + 1
         memory.state[world].retries = 0
         if memory.state[world].goal < ground.goals.shape[1]:
-            _trace(ground, world, center, heading, memory)
-        else:
-            memory.state[world].finished = True
+            return True
+    memory.state[world].finished = True
+    return False
 
 
 @wp.func
-def _retrace_if_left(ground: Ground, world: int, location: _Location, center: vec2, heading: number, memory: Memory):
-    """A new path if the snake has passed the end of the present one, or left it."""
+def _has_left(ground: Ground, world: int, location: _Location, memory: Memory):
+    """Whether the snake has passed the end of its path, or left it."""
     g, length = settings_in(ground, world), _line_length(ground, world, memory)
     passed = memory.state[world].s > length + HALF * g.goal_tolerance
-    if passed or wp.abs(location.aside) > g.tolerance:
-        end = _line(ground, world, length, memory)
-        if wp.length(end - _goal(ground, world, memory.state[world].goal)) > g.goal_tolerance:
-            memory.state[world].retries = 0  # the memory had no room for the rest
-        _trace(ground, world, center, heading, memory)
+    if not passed and wp.abs(location.aside) <= g.tolerance:
+        return False
+    end = _line(ground, world, length, memory)
+    if wp.length(end - _goal(ground, world, memory.state[world].goal)) > g.goal_tolerance:
+        memory.state[world].retries = 0  # the memory had no room for the rest
+    return True
 
 
 @wp.func
 def guide(ground: Ground, world: int, center: vec2, heading: number, memory: Memory):
     """GroundPathFollower::step."""
     g = settings_in(ground, world)
+    seeks = not memory.state[world].begun and g.is_planned
     if not memory.state[world].begun:
-        _begin(ground, world, center, heading, memory)
+        memory.state[world].begun = True
+        _begin(ground, world, center, memory)
     guidance = Guidance()
     guidance.has_path = True
     guidance.direction = heading
@@ -428,12 +427,13 @@ def guide(ground: Ground, world: int, center: vec2, heading: number, memory: Mem
         return guidance
     if not memory.state[world].has_path:  # sought again once the snake has moved
         moved = wp.length(center - memory.state[world].traced_at)
-        if moved > RETRACE_FRACTION * g.footprint_length:
-            _trace(ground, world, center, heading, memory)
-        if not memory.state[world].has_path:
-            guidance.has_path = False
-            guidance.remaining = wp.length(goal - center)
-            return guidance
+        seeks = moved > RETRACE_FRACTION * g.footprint_length
+    if seeks:
+        _trace(ground, world, center, heading, memory)
+    if not memory.state[world].has_path:
+        guidance.has_path = False
+        guidance.remaining = wp.length(goal - center)
+        return guidance
 
     location = _locate(ground, world, center, memory)
     s, length = memory.state[world].s, _line_length(ground, world, memory)
@@ -445,9 +445,11 @@ def guide(ground: Ground, world: int, center: vec2, heading: number, memory: Mem
     guidance.remaining = wp.max(ZERO, length - s)
     guided = _line(ground, world, s, memory) + aside * vec2(-location.along[1], location.along[0])
     if wp.length(guided - goal) <= g.goal_tolerance:
-        _next_goal(ground, world, center, heading, memory)
-    elif g.is_planned:
-        _retrace_if_left(ground, world, location, center, heading, memory)
+        seeks = _next_goal(ground, world, memory)
+    else:
+        seeks = g.is_planned and _has_left(ground, world, location, memory)
+    if seeks:
+        _trace(ground, world, center, heading, memory)
     guidance.finished = memory.state[world].finished
     guidance.goals = memory.state[world].goal
     guidance.progress = wp.clamp(memory.state[world].s / length, ZERO, ONE)
