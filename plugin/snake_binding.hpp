@@ -42,12 +42,14 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
   /// The snake as bound to the model.
   struct Parts {
     int base_body, tail_site, tip_site, target_mocap;  ///< the last -1: no target
-    double joint_limit;                                ///< [rad]
+    double joint_limit, length;                        ///< [rad]; of the body [m]
+    const Eigen::Vector3d& gravity;                    ///< [m/s^2]
     std::span<const BoundJoint> joints;  ///< from the tail on, then the carriage's slide
     std::span<const int> actuators;      ///< one for each joint
   };
   [[nodiscard]] Parts parts() const noexcept {
-    return {base_body_, tail_site_, tip_site_, target_mocap_, joint_limit_, joints_, actuators_};
+    return {base_body_, tail_site_, tip_site_, target_mocap_, joint_limit_,
+            length_,    gravity_,   joints_,   actuators_};
   }
 
   /// Its memory: the joints' torques in the last step.

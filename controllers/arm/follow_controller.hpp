@@ -54,10 +54,11 @@ class FollowController final : public ArmController {
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
 
   /// Length of the path that is given, as far as the tip advances on it [m]; 0 if the path is a
-  /// trail, or if sections grow along it.
-  [[nodiscard]] double given_length() const noexcept {
-    return trail_ || advance_.growth() != Growth::None ? 0.0 : head(advance_end_);
-  }
+  /// trail.
+  [[nodiscard]] double given_length() const noexcept { return trail_ ? 0.0 : head(advance_end_); }
+  /// How the end of the arm advances along it.
+  [[nodiscard]] const Advance& advancing() const noexcept { return advance_; }
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
 
  private:
   static constexpr int kTrailRows = 4;             // x, y, z, arc length

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <span>
 #include <vector>
 
 #include "tendril/avoidance/pose_path.hpp"
@@ -42,10 +43,15 @@ class PoseSchedule {
   [[nodiscard]] bool hold_ends(double before, double after) const noexcept;
   [[nodiscard]] const PosePath& path() const noexcept { return path_; }
 
- private:
   struct Step {
-    double begin, duration;  // [s]
+    double begin, duration;  ///< [s]
   };
+  /// From each pose to the next.
+  [[nodiscard]] std::span<const Step> steps() const noexcept { return steps_; }
+  /// Smooth coordinates of each pose.
+  [[nodiscard]] std::span<const Eigen::VectorXd> coordinates() const noexcept { return q_; }
+
+ private:
   PosePath path_;
   std::vector<Eigen::VectorXd> q_;  // of each pose
   std::vector<Step> steps_;         // to pose i + 1

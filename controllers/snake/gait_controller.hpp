@@ -52,6 +52,8 @@ class GaitController final : public SnakeController {
   };
   /// The gaits of the schedule, at least one; the first begins at 0.
   [[nodiscard]] std::span<const Stage> stages() const noexcept { return stages_; }
+  /// Of a path, or among obstacles; null: neither.
+  [[nodiscard]] const GroundPathFollower* follower() const noexcept { return follower_.get(); }
 
  private:
   [[nodiscard]] static std::span<const SettingInfo> own_settings();

@@ -37,7 +37,6 @@ constexpr double kRetraceFraction = 0.1;   // of the body: motion after which a 
 constexpr double kPathSpacing = 0.02;  // between points of a path that is given [m]
 constexpr int kSamples = 9;            // of the segment on which the body lies
 constexpr double kMaxStep = 0.02;      // of the position along the path [m]
-constexpr int kPathPoints = 160;       // kept in the memory; the rest of a path is found later
 constexpr double kDrawnHeight = 0.02;  // of the points that are drawn [m]
 constexpr int kMaxPathPoints = 2000;   // of a path that is only checked for existence
 

@@ -76,6 +76,28 @@ class GroundPathFollower {
   [[nodiscard]] bool is_head_first() const noexcept { return head_first_; }
   [[nodiscard]] double tolerance() const noexcept { return tolerance_; }
 
+  /// What the steps work with, made at construction.
+  struct Tables {
+    std::span<const double> link_lengths;    ///< [m]
+    const Eigen::VectorXd& heading_weights;  ///< of the joints in `heading`
+    double footprint_length;                 ///< of the body [m]
+    double body_length;                      ///< of the segment on which the body lies [m]
+    double look_ahead;                       ///< [m]
+    double max_curvature;                    ///< [1/m]
+    double spacing;                          ///< between points of paths [m]
+    const Eigen::Matrix2Xd& path;            ///< that is given; empty: paths among obstacles
+    const GroundMap* map;                    ///< null: the path is given
+    std::span<const GroundPaths> paths;      ///< to each goal
+  };
+  [[nodiscard]] Tables tables() const noexcept {
+    return {lengths_,          heading_weights_,
+            footprint_.length, body_length_,
+            look_ahead_,       max_curvature_,
+            spacing_,          path_,
+            map_.get(),        paths_};
+  }
+  static constexpr int kPathPoints = 160;  ///< kept in the memory; the rest of a path comes later
+
  private:
   /// Points at equal distances; past its ends it continues straight.
   struct Line {

@@ -36,6 +36,7 @@ constexpr double kFoldMargin = 0.02;  // of the body, folded more than the path 
 // curvature of up to 1.76 c.
 constexpr double kTrailFraction = 0.9;
 constexpr double kBendFraction = 0.45;
+constexpr int kRestingPeriods = 3;     // after which a motion has ended
 constexpr int kTargetsPerPeriod = 16;  // largest number of points added
 
 constexpr OwnQuantities<SnakePathController::kQuantities> own;
@@ -50,10 +51,10 @@ Isometry3d carriage(double feed) noexcept {
   return Isometry3d(Eigen::Translation3d(feed, 0.0, 0.0));
 }
 
-/// Distance of p from the path near s, by its osculating parabola at s, the joint's parameter.
-double distance(CurveRef path, const Vector3d& p, double s) noexcept {
-  const CurvePoint point = path.at(s);
+/// Distance of p from the path, by its osculating parabola at a point near p.
+double distance(const CurvePoint& point, const Vector3d& p) noexcept {
   const Vector3d offset = p - point.position;
+  if (point.first.isZero(0.0)) return offset.norm();
   const double ds = offset.dot(point.first) / point.first.squaredNorm();
   return (offset - ds * point.first - 0.5 * ds * ds * point.second).norm();
 }
@@ -520,22 +521,73 @@ void SnakePathController::watch(const SnakeMeasurement& measurement,
   sensed_feed_(next) = feed;
   snake_points(chain_, carriage(measurement.feed),
                {measurement.q.data(), static_cast<std::size_t>(measurement.q.size())}, points_);
-  const PathView view(path_(next));
-  const FoldedPath path = body_path(view, next_feed_(next));
-  const std::span<const double> s = parameters_(next);
   double largest = 0.0;
-  if (turned_(next) > 0.0) {  // off the path on purpose
-    snake_points(chain_, carriage(measurement.feed), to_angles_(next), commanded_);
-    for (std::size_t j = 0; j < points_.size(); ++j)
-      largest = std::max(largest, (points_[j] - commanded_[j]).norm());
-    path_error_(next) = largest;
+  visit_references(measurement.feed, next, [&](const CurvePoint& reference, std::size_t j) {
+    largest = std::max(largest, distance(reference, points_[j]));
+  });
+  path_error_(next) = largest;
+}
+
+template <class Visit>
+void SnakePathController::visit_references(double feed, std::span<const double> memory,
+                                           const Visit& visit) noexcept {
+  if (turned_(memory) > 0.0) {  // off the path on purpose
+    snake_points(chain_, carriage(feed), to_angles_(memory), commanded_);
+    for (std::size_t j = 0; j < commanded_.size(); ++j)
+      visit(CurvePoint{.position = commanded_[j], .first = Vector3d::Zero()}, j);
     return;
   }
+  const PathView view(path_(memory));
+  const FoldedPath path = body_path(view, next_feed_(memory));
+  const std::span<const double> s = parameters_(memory);
   for (std::size_t j = 0; j < points_.size(); ++j) {
     const double guess = j % 2 == 0 ? s[j / 2] : 0.5 * (s[j / 2] + s[j / 2 + 1]);
-    largest = std::max(largest, distance(path, points_[j], guess));
+    visit(path.at(guess), j);
   }
-  path_error_(next) = largest;
+}
+
+double SnakePathController::progress(double feed, std::span<const double> memory) const noexcept {
+  const double whole = path_feed_end_(memory) - start_feed_(memory);
+  const double passed =
+      whole > 0.0 ? std::clamp((feed - start_feed_(memory)) / whole, 0.0, 1.0) : 1.0;
+  return !back_ ? passed : 0.5 * (returning_(memory) ? 2.0 - passed : passed);
+}
+
+std::vector<SnakePathController::Period> SnakePathController::motion(double feed, double timestep) {
+  std::vector<double> numbers(static_cast<std::size_t>(memory_size()));
+  const std::span<double> memory(numbers);
+  reset(memory);
+  SnakeMeasurement measurement(chain_.joint_count());
+  measurement.timestep = timestep;
+  measurement.feed = feed;
+  begin(measurement, memory);
+  std::vector<Period> periods;
+  int resting = 0;  // periods in a row
+  const auto add = [&] {
+    const std::span<const double> angles = to_angles_(memory);
+    Period period{.angles = {angles.begin(), angles.end()},
+                  .feed = next_feed_(memory),
+                  .progress = progress(next_feed_(memory), memory),
+                  .status = status_(memory),
+                  .references = {}};
+    visit_references(is_fixed_ ? feed : period.feed, memory,
+                     [&](const CurvePoint& reference, std::size_t /*j*/) {
+                       period.references.push_back(reference);
+                     });
+    const bool rests = !periods.empty() && period.feed == periods.back().feed &&
+                       period.angles == periods.back().angles;
+    resting = rests && measurement.time > start_delay_ ? resting + 1 : 0;
+    periods.push_back(std::move(period));
+  };
+  add();
+  while (resting < kRestingPeriods && periods.back().status != ControllerStatus::Finished) {
+    std::copy(periods.back().angles.begin(), periods.back().angles.end(), measurement.q.data());
+    measurement.feed = is_fixed_ ? feed : periods.back().feed;
+    plan(measurement, memory);
+    add();
+    for (int i = 0; i < steps_; ++i) measurement.time += timestep;
+  }
+  return periods;
 }
 
 /// Called once per period.
@@ -587,10 +639,7 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
   step_(next) = step < steps_ ? step : 0;
 
   report.status = status_(next);
-  const double whole = path_feed_end_(next) - start_feed_(next);
-  const double passed =
-      whole > 0.0 ? std::clamp((feed - start_feed_(next)) / whole, 0.0, 1.0) : 1.0;
-  report.progress = !back_ ? passed : 0.5 * (returning_(next) ? 2.0 - passed : passed);
+  report.progress = progress(feed, next);
   own(report, "path_error") = path_error_(next);
   if (since >= start_delay_) report.path_excess = path_error_(next) / path_tolerance_;
   own(report, "speed") = sensed_speed_(next);

@@ -63,6 +63,21 @@ class SnakePathController final : public SnakeController {
   /// end of its travel, or the body unfolded [m].
   [[nodiscard]] double feed_end() const noexcept { return feed_end_; }
 
+  /// The setpoints at the end of a period.
+  struct Period {
+    std::vector<double> angles;          ///< [rad]
+    double feed, progress;               ///< [m]
+    ControllerStatus status;             ///< meanwhile
+    std::vector<CurvePoint> references;  ///< of the path next to the joints and the head, in the
+                                         ///< frame of the base; derivatives 0: where they should be
+  };
+  /// The whole motion of a snake that nothing hinders, from a feed [m], until it rests at the end.
+  /// The first entry is the start. Precondition: no target.
+  [[nodiscard]] std::vector<Period> motion(double feed, double timestep);
+  [[nodiscard]] bool follows_target() const noexcept { return has_target_; }
+  /// Steps of the simulation in a period.
+  [[nodiscard]] int period_steps() const noexcept { return steps_; }
+
  private:
   void read_waypoints(const Settings& settings);
   void check_first_waypoint() const;
@@ -87,6 +102,10 @@ class SnakePathController final : public SnakeController {
   void turn_head(std::span<double> next, double dt) noexcept;
   void watch(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
   void plan(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
+  [[nodiscard]] double progress(double feed, std::span<const double> memory) const noexcept;
+  /// Calls visit(point, j) for the references of Period, by the path's parameter near each.
+  template <class Visit>
+  void visit_references(double feed, std::span<const double> memory, const Visit& visit) noexcept;
 
   SnakeChain chain_;
   double speed_, acceleration_, rate_limit_, start_delay_, look_ahead_, trail_spacing_;

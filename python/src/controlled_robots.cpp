@@ -10,6 +10,7 @@
 
 #include "controllers/arm/follow_controller.hpp"
 #include "controllers/snake/gait_controller.hpp"
+#include "controllers/snake/snake_path_controller.hpp"
 #include "plugin/arm_binding.hpp"
 #include "plugin/controlled_robot.hpp"
 #include "plugin/snake_binding.hpp"
@@ -115,10 +116,45 @@ void add_snake(nb::dict& out, const SnakeBinding::Parts& snake) {
   out["tip_site"] = snake.tip_site;
   out["target_mocap"] = snake.target_mocap;
   out["joint_limit"] = snake.joint_limit;
-  nb::list joints;
-  for (std::size_t i = 0; i < snake.joints.size(); ++i)
+  out["length"] = snake.length;
+  out["gravity"] = nb::make_tuple(snake.gravity.x(), snake.gravity.y(), snake.gravity.z());
+  nb::list joints, servos, masses;
+  for (std::size_t i = 0; i < snake.joints.size(); ++i) {
     joints.append(nb::make_tuple(snake.joints[i].joint, snake.actuators[i]));
+    servos.append(servo_dict(snake.joints[i].servo, snake.actuators[i]));
+    masses.append(snake.joints[i].mass);
+  }
   out["joints"] = joints;
+  out["servos"] = servos;
+  out["masses"] = masses;
+}
+
+/// The motion of a snake along its path, a row for each period.
+nb::dict motion_dict(SnakePathController controller, double feed, double timestep) {
+  const auto periods = controller.motion(feed, timestep);
+  const std::size_t joints = periods.front().angles.size();
+  const std::size_t points = periods.front().references.size();
+  Output angles({periods.size()}, {joints}), feeds({periods.size()}, {}),
+      progress({periods.size()}, {}), references({periods.size()}, {points, 3, 3});
+  nb::list statuses;
+  double* next = references.data();
+  for (std::size_t i = 0; i < periods.size(); ++i) {
+    std::copy(periods[i].angles.begin(), periods[i].angles.end(), angles.data() + joints * i);
+    feeds.data()[i] = periods[i].feed;
+    progress.data()[i] = periods[i].progress;
+    statuses.append(static_cast<int>(periods[i].status));
+    for (const CurvePoint& point : periods[i].references)
+      for (const Eigen::Vector3d* v : {&point.position, &point.first, &point.second})
+        next = std::copy_n(v->data(), 3, next);
+  }
+  nb::dict out;
+  out["angles"] = angles.take();
+  out["feed"] = feeds.take();
+  out["progress"] = progress.take();
+  out["status"] = statuses;
+  out["references"] = references.take();
+  out["steps"] = controller.period_steps();
+  return out;
 }
 
 /// The gaits of a schedule, one after the other.
@@ -141,6 +177,86 @@ nb::list stage_list(const GaitController& controller) {
   return stages;
 }
 
+/// Numbers as a NumPy array with these axes.
+template <class Numbers>
+nb::object array_of(const Numbers& numbers, const Shape& axes) {
+  Output out(axes, {});
+  std::copy_n(numbers.data(), numbers.size(), out.data());
+  return out.take();
+}
+
+/// Map and paths among obstacles of a snake, or the path that is given; points are rows.
+nb::dict ground_dict(const GroundPathFollower& follower) {
+  const GroundPathFollower::Tables tables = follower.tables();
+  const auto size = [](auto count) { return static_cast<std::size_t>(count); };
+  nb::dict out;
+  out["link_lengths"] = array_of(tables.link_lengths, {tables.link_lengths.size()});
+  out["heading_weights"] = array_of(tables.heading_weights, {size(tables.heading_weights.size())});
+  out["is_head_first"] = follower.is_head_first();
+  out["clearance"] = follower.clearance();
+  out["tolerance"] = follower.tolerance();
+  out["footprint_length"] = tables.footprint_length;
+  out["body_length"] = tables.body_length;
+  out["look_ahead"] = tables.look_ahead;
+  out["max_curvature"] = tables.max_curvature;
+  out["spacing"] = tables.spacing;
+  out["path"] = array_of(tables.path, {size(tables.path.cols()), 2});
+  out["room"] = GroundPathFollower::kPathPoints;
+  if (tables.map == nullptr) return out;
+  const Shape cells{size(tables.map->rows()), size(tables.map->columns())};
+  out["cell"] = tables.map->cell();
+  out["center"] = array_of(tables.map->center(0, 0), {2});
+  out["distances"] = array_of(tables.map->distances(), cells);
+  nb::list goals, times;
+  for (const GroundPaths& paths : tables.paths) {
+    goals.append(array_of(paths.goal(), {2}));
+    times.append(array_of(paths.times(), cells));
+  }
+  out["goals"] = goals;
+  out["times"] = times;
+  return out;
+}
+
+/// How the end of an arm advances along its path.
+nb::dict advance_dict(const FollowController& controller) {
+  const Advance& advance = controller.advancing();
+  const SectionStates straight = controller.robot().straight();
+  std::vector<SectionState> states(straight.begin(), straight.end());
+  static_cast<void>(advance.apply(0.0, states));
+  nb::list extensions;
+  for (const SectionState& state : states) extensions.append(state.extension);
+  nb::dict out;
+  out["start_length"] = advance.start_length();
+  out["start_extensions"] = extensions;
+  out["limit"] = advance.limit();
+  out["grows"] = advance.growth() != Growth::None;
+  out["from_tip"] = advance.growth() == Growth::FromTip;
+  return out;
+}
+
+/// Poses, and the steps between them.
+nb::dict schedule_dict(const PoseSchedule& schedule) {
+  const std::span<const Eigen::VectorXd> all = schedule.coordinates();
+  const std::size_t n = static_cast<std::size_t>(all.front().size());
+  Output poses({all.size()}, {n});
+  nb::list feeds, begins, durations;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::copy_n(all[i].data(), n, poses.data() + n * i);
+    feeds.append(schedule.path()[i].base.feed);
+  }
+  for (const PoseSchedule::Step& step : schedule.steps()) {
+    begins.append(step.begin);
+    durations.append(step.duration);
+  }
+  nb::dict out;
+  out["poses"] = poses.take();
+  out["feeds"] = feeds;
+  out["begins"] = begins;
+  out["durations"] = durations;
+  out["duration"] = schedule.duration();
+  return out;
+}
+
 /// Points of a path at equal distances.
 nb::object path_points(const FollowController& controller) {
   constexpr double kSpacing = 2.5e-4;  // [m]: of a bend with 50 mm radius an arc of 0.16 um height
@@ -152,7 +268,7 @@ nb::object path_points(const FollowController& controller) {
   return out.take();
 }
 
-nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m) {
+nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m, const mjData& d) {
   nb::dict settings, out;
   for (const auto& [name, text] : robot.settings) settings[name.c_str()] = text;
   out["prefix"] = robot.prefix;
@@ -162,9 +278,20 @@ nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m) {
   if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) add_arm(out, arm->parts(), m);
   if (const auto* snake = dynamic_cast<const SnakeBinding*>(&binding))
     add_snake(out, snake->parts());
-  if (const auto* gait = dynamic_cast<const GaitController*>(&binding.controller()))
+  if (const auto* gait = dynamic_cast<const GaitController*>(&binding.controller())) {
     out["stages"] = stage_list(*gait);
+    if (gait->follower() != nullptr) out["ground"] = ground_dict(*gait->follower());
+  }
+  const auto* march = dynamic_cast<const SnakePathController*>(&binding.controller());
+  if (march != nullptr && !march->follows_target()) {
+    const BoundJoint& last = dynamic_cast<const SnakeBinding&>(binding).parts().joints.back();
+    out["motion"] = motion_dict(*march, last.is_slide ? d.qpos[m.jnt_qposadr[last.joint]] : 0.0,
+                                m.opt.timestep);
+  }
+  const auto* poses = dynamic_cast<const FollowPosesController*>(&binding.controller());
+  if (poses != nullptr) out["poses"] = schedule_dict(poses->schedule());
   const auto* follow = dynamic_cast<const FollowController*>(&binding.controller());
+  if (follow != nullptr) out["advance"] = advance_dict(*follow);
   if (follow != nullptr && follow->given_length() > 0.0) {
     out["path"] = path_points(*follow);
     out["path_length"] = follow->given_length();
@@ -177,17 +304,20 @@ nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m) {
 void bind_controlled_robots(nb::module_& module) {
   module.def(
       "controlled_robots",
-      [](nb::handle model) {
+      [](nb::handle model, nb::handle data) {
         const simulation::EngineLog log;
         nb::list robots;
         const auto& m = native<const mjModel>(model);
+        const auto& d = native<const mjData>(data);
         for (const ControlledRobot& robot : controlled_robots(&m))
-          robots.append(robot_dict(robot, m));
+          robots.append(robot_dict(robot, m, d));
         return robots;
       },
-      nb::arg("model"),
-      nb::sig("def controlled_robots(model: object) -> list[dict[str, typing.Any]]"),
-      "The robots that a controller of this library drives: joints, servos, settings and tables.");
+      nb::arg("model"), nb::arg("data"),
+      nb::sig("def controlled_robots(model: object, data: object) -> list[dict[str, typing.Any]]"),
+      "The robots that a controller of this library drives, with motions that begin in the state "
+      "of "
+      "`data`: joints, servos, settings and tables.");
 }
 
 }  // namespace tendril::python

@@ -39,6 +39,8 @@ class GroundMap {
   [[nodiscard]] int columns() const noexcept { return columns_; }
   [[nodiscard]] int rows() const noexcept { return rows_; }
   [[nodiscard]] double cell() const noexcept { return cell_; }
+  /// The clearance of each cell's center, a row of the map after the other [m].
+  [[nodiscard]] std::span<const double> distances() const noexcept { return distance_; }
   /// Returns the clearance of a cell's center.
   [[nodiscard]] double clearance(int column, int row) const noexcept {
     return distance_[index(column, row)];
@@ -79,6 +81,10 @@ class GroundPaths {
   [[nodiscard]] double radius() const noexcept { return radius_; }
   /// Time of travel from p; infinite where there is no path for the disc.
   [[nodiscard]] double time(const Eigen::Vector2d& p) const noexcept;
+
+  /// The same of each cell's center, a row of the map after the other; at least 1e8 where there is
+  /// no path.
+  [[nodiscard]] std::span<const double> times() const noexcept { return time_; }
 
   /// Start of a path.
   struct Start {

@@ -117,6 +117,56 @@ def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, tmp_path, leng
     assert worlds.controllers[0].status.numpy()[0] == run.data.sensor("arm_status").data[0]
 
 
+def test_a_late_measurement_of_the_tip_is_as_late_as_in_the_c_engine(experiment):
+    file = experiment('[vary]\n"controller.sensor_delay" = { uniform = [0.004, 0.08] }\n')
+    steps = 400
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
+    worlds.step(steps)
+    for run in runs:
+        for _ in range(steps):
+            run.step()
+    meant = np.stack([run.data.qpos for run in runs])
+    assert np.ptp(meant, axis=0).max() > 1e-4  # rad: the draws matter
+    assert worlds.qpos.numpy() == pytest.approx(meant, abs=1e-5)  # rad, of a motion of about 1 rad
+    worlds.reset(np.array([True, False]))
+    worlds.step(steps)
+    assert worlds.qpos.numpy()[0] == pytest.approx(meant[0], abs=1e-5)
+
+
+AHEAD = """
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.1, 0.4]
+points = [[0.03, 0.02, 0.18], [0.03, 0.02, 0.18], [0.06, -0.05, 0.24]]
+[vary]
+"controller.feed_speed" = { uniform = [0.05, 0.2] }
+"""
+
+
+def test_the_base_of_an_arm_is_fed_as_in_the_c_engine(experiment, tmp_path):
+    file = experiment()
+    robot = (tmp_path / "robot.toml").read_text()
+    (tmp_path / "robot.toml").write_text(robot.replace('"arm"\n', '"arm"\n[base]\nfeed = 0.2\n'))
+    file.write_text(AHEAD)
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
+    worlds.step(250)
+    for run in runs:
+        for _ in range(250):
+            run.step()
+    meant = np.stack([run.data.qpos for run in runs])
+    feeds = meant[:, worlds.model.joint("arm_feed").qposadr[0]]
+    assert feeds.min() > 0.01 and np.ptp(feeds) > 0.002  # m: the draws matter
+    assert worlds.qpos.numpy() == pytest.approx(meant, abs=5e-6)  # rad, m
+    worlds.reset(np.array([True, False]))
+    worlds.step(250)
+    assert worlds.qpos.numpy()[0] == pytest.approx(meant[0], abs=5e-6)
+
+
 def test_worlds_are_reset_one_by_one(experiment):
     worlds = Worlds(experiment(), 2, "cpu")
     worlds.step(20)

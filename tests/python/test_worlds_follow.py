@@ -122,14 +122,101 @@ def test_after_a_jam_it_draws_back_and_tries_again_as_in_the_c_engine(experiment
     assert np.abs(tips_in(worlds)[0] - run.data.site("arm_tip").xpos).max() < 3e-3  # m
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"controller.waypoints": [], "controller.target": "target"}, "arm: has a trail of its target, or sections of"),
-    ],
+TRAIL = """
+[controller]
+plugin = "tendril.follow"
+target = "target"
+start_delay = 0.1
+acceleration = 2
+speed = 0.2
+"""
+DRAGGED = """
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.2, 1]
+points = [[0.2, 0, 0], [0.22, 0, 0], [0.34, 0.04, 0.02]]
+[vary]
+"controller.trail_spacing" = { uniform = [0.002, 0.02] }
+"controller.speed" = { uniform = [0.05, 0.3] }
+"""
+
+
+def test_the_trail_of_a_target_is_followed_as_in_the_c_engine(experiment):
+    file = experiment(TRAIL, more=DRAGGED)
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (3, 4), STEPS)
+    assert np.ptp(tips, axis=0).max() > 0.005  # m: the draws matter
+    assert tips[:, 0].min() > 0.23 and tips[:, 1].max() > 0.01  # m: along the trail
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-5  # m
+    assert worlds.controllers[0].status.numpy()[1] == status == td.ControllerStatus.WORKING
+    worlds.reset(np.array([True, False]))  # with a new trail
+    worlds.step(STEPS)
+    assert np.abs(tips_in(worlds)[0] - tips[0]).max() < 2e-5
+
+
+GROWING = (
+    'kind = "continuum"\nname = "arm"\n'
+    + 2 * SECTION.replace("constant_length = 0.1", "constant_length = 0.06\nvariable_length = 0.05")
+    + CONTROLLER.replace("[0, 0, 0.32], [0.1, 0.1, 0.32]", "[0, 0, 0.212], [0.002, 0.001, 0.225]").replace(
+        "0.09", "0.07"
+    )
 )
-def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change, message):
-    with pytest.raises(td.ModelError) as caught:
-        Worlds(experiment(), 1, "cpu", set=change)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("growth", ["base", "tip"])
+def test_sections_grow_along_the_path_as_in_the_c_engine(experiment, growth):
+    # At the start half of the lengths are out, and are drawn in first.
+    file = experiment(more='[vary]\n"controller.speed" = { uniform = [0.08, 0.2] }\n')
+    file.with_name("robot.toml").write_text(GROWING + f'growth = "{growth}"\n')
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (3, 4), STEPS)
+    assert np.ptp(tips, axis=0).max() > 0.005  # m: the draws matter
+    assert tips[:, 0].max() > 0.16  # m: beyond the start
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-5  # m
+    assert worlds.controllers[0].status.numpy()[1] == status
+
+
+POSES = """
+[controller]
+plugin = "tendril.follow"
+start_delay = 0.1
+waypoint_time = 0.2
+hold_time = 0.1
+poses = '''
+waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h
+0,0.1,0.3,0,0,0,0,0.01
+1,0.4,0.3,0,0.2,-0.5,0,0.03
+1.5,0.3,0.5,0,0.1,-0.5,0,0.08
+2,0.2,0.9,0,0.1,0,0,0.14
+'''
+"""
+
+
+def test_planned_poses_are_followed_as_in_the_c_engine(experiment):
+    file = experiment(POSES, more='[vary]\n"controller.rate_limit" = { uniform = [1, 4] }\n')
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (3, 4), STEPS)
+    assert np.ptp(tips, axis=0).max() > 0.005  # m: the draws matter
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-5  # m
+    assert worlds.controllers[0].status.numpy()[1] == status
+    worlds.reset(np.array([True, False]))
+    worlds.step(STEPS)
+    assert np.abs(tips_in(worlds)[0] - tips[0]).max() < 2e-5
+
+
+def test_a_wall_stops_planned_poses_as_in_the_c_engine(experiment):
+    file = experiment(POSES + "jam_tip_error = 0.004\n", wall=0.27)
+    worlds = Worlds(file, 1, "cpu")
+    worlds.step(STEPS)
+    tips, status = tips_of(file, (None,), STEPS)
+    assert worlds.controllers[0].status.numpy()[0] == status == td.ControllerStatus.JAMMED
+    assert np.abs(tips_in(worlds) - tips).max() < 2e-3  # m
+
+
+def test_what_has_no_equal_on_a_device_is_refused_in_one_line():
+    with pytest.raises(td.ModelError, match="^arm: has tendons: not supported in worlds$"):
+        Worlds(td.share / "scenes/tendon_arm/follow.toml", 1, "cpu")

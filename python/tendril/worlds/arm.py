@@ -7,8 +7,9 @@ engine's numbers are. Source: docs/theory/control.md, "Servo law" and "Tip integ
 from __future__ import annotations
 
 import pickle
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ ERROR_LIMIT = 0.03  # m, of the integral
 RATE_LIMIT = 3.0  # rad/s, likewise
 FRACTION_OF_LIMIT = 0.98  # of a servo's force
 
-_ALLOWED = {"sensor_delay": ("0",), "measurement_faults": ("",)}
+_ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
+_CONTROLLER = re.compile(r"^\[controller\].*?(?=^\[+[\w.]+\]+\s*(?:#.*)?$|\Z)", re.M | re.S)  # of a robot file
 _SERVO = {  # field of Arm: key of the table
     "gain": "gain",
     "servo_stiffness": "stiffness",
@@ -40,7 +42,6 @@ _SERVO = {  # field of Arm: key of the table
 functions = kinematics.functions(wp.float64)
 number, vec3, mat33 = wp.float64, functions.vec3, functions.mat33
 vec6 = wp.types.vector(6, wp.float64)
-_mat66 = wp.types.matrix((6, 6), wp.float64)
 numbers, rows, tables = (wp.array(dtype=wp.float64, ndim=n) for n in (1, 2, 3))
 
 
@@ -51,9 +52,11 @@ class ArmSettings:
     gravity: vec3
     feed_forward: number
     rate_limit: number  # rad/s
+    feed_speed: number  # m/s
     integral_gain: number  # 1/s
     integral_damping: number  # m
     integral_limit: number  # rad
+    delay: int  # of the tip's measurement, steps
     stability: number  # of the fundamental mode: 2 zeta omega, 1/s
     compensates_deflection: bool
 
@@ -130,7 +133,27 @@ class Step:
     q_rate: rows
     feed_command: numbers
     feed_rate: numbers
-    change: rows  # scratch: of a damped step
+    change: rows  # of a damped step
+    normal: tables  # its equations
+    solved: rows
+
+
+@wp.struct
+class Integral:
+    """The memory of the tip integral, a row for each world."""
+
+    correction: rows
+    late: wp.array2d(dtype=vec6)  # errors of the last steps, of a tip whose measurement has a delay
+    oldest: wp.array(dtype=int)
+
+
+@wp.func
+def forget_integral(world: int, integral: Integral):
+    for k in range(integral.correction.shape[1]):
+        integral.correction[world, k] = number(0.0)
+    for i in range(integral.late.shape[1]):
+        integral.late[world, i] = vec6()
+    integral.oldest[world] = 0
 
 
 @wp.func
@@ -152,6 +175,13 @@ def wide_matrix(m: wp.mat33):
         for c in range(3):
             result[r, c] = number(m[r, c])
     return result
+
+
+@wp.func
+def in_base(arm: Arm, engine: Engine, world: int, p: wp.vec3):
+    """A point of the world in the frame of the arm's base."""
+    to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
+    return to_base * (wide(p) - wide(engine.xpos[world, arm.base_body]))
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -215,9 +245,36 @@ def measure(arm: Arm, engine: Engine, out: Step):
 
 
 @wp.func
-def damped_step(arm: Arm, damping: number, J: rows, e: vec6, equations: int, step: numbers):
-    """step = J^T (J J^T + lambda^2 I)^-1 e over the first equations, in scaled coordinates."""
-    A = _mat66()
+def cholesky_solve(A: rows, y: numbers, n: int):
+    """y = A^-1 y of n rows of a positive definite A, whose lower half is overwritten."""
+    for r in range(n):
+        for c in range(r + 1):
+            value = A[r, c]
+            for j in range(c):
+                value -= A[r, j] * A[c, j]
+            if r == c:
+                A[r, r] = wp.sqrt(value)
+            else:
+                A[r, c] = value / A[c, c]
+        value = y[r]
+        for j in range(r):
+            value -= A[r, j] * y[j]
+        y[r] = value / A[r, r]
+    for back in range(n):
+        r = n - 1 - back
+        value = y[r]
+        for j in range(r + 1, n):
+            value -= A[j, r] * y[j]
+        y[r] = value / A[r, r]
+
+
+@wp.func
+def damped_step(arm: Arm, world: int, damping: number, e: vec6, equations: int, step: Step):
+    """step.change = J^T (J J^T + lambda^2 I)^-1 e over the first equations, in scaled coordinates."""
+    J, A, y = step.jacobian[world], step.normal[world], step.solved[world]
+    for r in range(equations):
+        for c in range(r + 1):
+            A[r, c] = number(0.0)
     for k in range(arm.coordinates):
         scale = arm.scale[k]
         for r in range(equations):
@@ -229,29 +286,10 @@ def damped_step(arm: Arm, damping: number, J: rows, e: vec6, equations: int, ste
                 if c > 2:
                     wc = scale * number(DIRECTION_ARM)
                 A[r, c] = A[r, c] + wr * J[r, k] * wc * J[c, k]
-    y = e
     for r in range(equations):
         A[r, r] = A[r, r] + damping * damping
-    for r in range(equations):  # Cholesky
-        for c in range(r + 1):
-            value = A[r, c]
-            for j in range(c):
-                value -= A[r, j] * A[c, j]
-            if r == c:
-                A[r, r] = wp.sqrt(value)
-            else:
-                A[r, c] = value / A[c, c]
-    for r in range(equations):
-        value = y[r]
-        for j in range(r):
-            value -= A[r, j] * y[j]
-        y[r] = value / A[r, r]
-    for b in range(equations):
-        r = equations - 1 - b
-        value = y[r]
-        for j in range(r + 1, equations):
-            value -= A[j, r] * y[j]
-        y[r] = value / A[r, r]
+        y[r] = e[r]
+    cholesky_solve(A, y, equations)
     for k in range(arm.coordinates):
         sum = number(0.0)
         for r in range(equations):
@@ -259,7 +297,7 @@ def damped_step(arm: Arm, damping: number, J: rows, e: vec6, equations: int, ste
             if r > 2:
                 weight = number(DIRECTION_ARM)
             sum += weight * J[r, k] * y[r]
-        step[k] = arm.scale[k] * arm.scale[k] * sum
+        step.change[world, k] = arm.scale[k] * arm.scale[k] * sum
 
 
 @wp.func
@@ -268,19 +306,36 @@ def integral_gain(settings: ArmSettings):
 
 
 @wp.func
-def integrate(arm: Arm, world: int, position: vec3, angle: vec3, equations: int, correction: rows, step: Step):
-    """One step of the tip integral against these errors, m; TipIntegral::update.
+def integrate(
+    arm: Arm,
+    world: int,
+    position: vec3,
+    turn: vec3,
+    equations: int,
+    frozen: bool,
+    integral: Integral,
+    step: Step,
+):
+    """One step of the tip integral against these errors, m, and that of the position known now: TipIntegral::update.
 
-    `angle` is a rotation times DIRECTION_ARM, and counts with 6 equations.
+    `turn` is a rotation times DIRECTION_ARM, and counts with 6 equations.
     """
     h, settings = arm.timestep, arm.settings[world % arm.rows]
-    if settings.integral_gain <= number(0.0):
-        return
+    known, angle = position + vec3(), turn + vec3()
+    if settings.delay > 0:
+        i = integral.oldest[world]
+        late = integral.late[world, i] + vec6()
+        integral.late[world, i] = vec6(position[0], position[1], position[2], turn[0], turn[1], turn[2])
+        integral.oldest[world] = (i + 1) % settings.delay
+        known = vec3(late[0], late[1], late[2])
+        angle = vec3(late[3], late[4], late[5])
+    if frozen or settings.integral_gain <= number(0.0):
+        return known
     one, tiny, limit = number(1.0), number(1e-30), number(ERROR_LIMIT)
-    p = position * wp.min(one, limit / wp.max(wp.length(position), tiny))
+    p = known * wp.min(one, limit / wp.max(wp.length(known), tiny))
     a = angle * wp.min(one, limit / wp.max(wp.length(angle), tiny))
     e = vec6(p[0], p[1], p[2], a[0], a[1], a[2])
-    damped_step(arm, settings.integral_damping, step.jacobian[world], e, equations, step.change[world])
+    damped_step(arm, world, settings.integral_damping, e, equations, step)
     factor = integral_gain(settings) * h
     longest = number(0.0)
     for k in range(arm.coordinates):
@@ -288,7 +343,9 @@ def integrate(arm: Arm, world: int, position: vec3, angle: vec3, equations: int,
     factor *= wp.min(one, number(RATE_LIMIT) * h / wp.max(longest, tiny))
     for k in range(arm.coordinates):
         bound = settings.integral_limit * arm.scale[k]
-        correction[world, k] = wp.clamp(correction[world, k] + factor * step.change[world, k], -bound, bound)
+        correction = integral.correction[world, k] + factor * step.change[world, k]
+        integral.correction[world, k] = wp.clamp(correction, -bound, bound)
+    return known
 
 
 @wp.func
@@ -301,6 +358,38 @@ def _setpoint(arm: Arm, b: int, s: int, desired: number, load: number, position:
         high = (number(FRACTION_OF_LIMIT) * arm.max_force[b, s] - passive) / arm.gain[b, s]
         return wp.clamp(wanted, low, high)
     return wanted
+
+
+@wp.func
+def compensate_deflection(arm: Arm, world: int, step: Step):
+    """Of the tip, by an uneven load within the sections: TipIntegral::compensate_gravity_deflection."""
+    settings, d = arm.settings[world % arm.rows], step.deflection[world]
+    if settings.compensates_deflection and wp.length_sq(d) > number(0.0):
+        zero = number(0.0)
+        damped_step(arm, world, settings.integral_damping, vec6(-d[0], -d[1], -d[2], zero, zero, zero), 3, step)
+        for k in range(arm.coordinates):
+            step.command[world, k] = step.command[world, k] + step.change[world, k]
+
+
+@wp.func
+def feed_force(arm: Arm, world: int, step: Step, setpoint: number):
+    """Of the feed servo: Servo::force."""
+    if arm.feed_joint < 0:
+        return number(0.0)
+    b, s = world % arm.rows, arm.feed_servo
+    passive = -arm.servo_stiffness[b, s] * step.feed[world] - arm.damping[b, s] * step.feed_speed[world]
+    force = arm.gain[b, s] * setpoint + passive + arm.servo_offset[b, s]
+    return wp.clamp(force, arm.min_force[b, s], arm.max_force[b, s])
+
+
+@wp.func
+def feed_setpoint(arm: Arm, world: int, step: Step):
+    """Of the feed servo, in ArmMechanics::setpoints; without one it is the command."""
+    if arm.feed_joint < 0:
+        return step.feed_command[world]
+    b, s = world % arm.rows, arm.feed_servo
+    rate = arm.settings[b].feed_forward * step.feed_rate[world]
+    return step.feed_command[world] + arm.lag[b, s] * rate - step.feed_load[world] / arm.gain[b, s]
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -340,23 +429,23 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
                     )
                 )
     if arm.feed_joint >= 0:
-        s = arm.feed_servo
-        rate = feed_forward * step.feed_rate[world]
-        setpoint = step.feed_command[world] + arm.lag[b, s] * rate - step.feed_load[world] / arm.gain[b, s]
-        ctrl[world, arm.control[s]] = float(setpoint)
+        ctrl[world, arm.control[arm.feed_servo]] = float(feed_setpoint(arm, world, step))
 
 
 class BoundArm(BoundRobot):
     """One arm in all worlds: its tables on the device, and the memory of a step."""
 
-    def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
+    def __init__(
+        self, tables: Sequence[Table], model: Any, count: int, device: Any, allowed: Mapping[str, Sequence[str]] = {}
+    ) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
-        :raises ModelError: what no controller of arms does on a device
+        :param allowed: values of settings that its controller knows
+        :raises ModelError: what its controller, or none of arms, does on a device
         """
         super().__init__(tables, count, device)
         table = tables[0]
-        self.require(_ALLOWED)
+        self.require({**_ALLOWED, **allowed})
         if table["parts"]:
             raise td.ModelError(f"{self.name}: has {', '.join(table['parts'])}: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
@@ -369,6 +458,7 @@ class BoundArm(BoundRobot):
             raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
         self.arm = self._bind(model)
         self.step = self._step()
+        self.integral = self._integral(model.opt.timestep)
 
     def measure(self, model: Any, data: Any) -> None:
         """Measures, from the positions of this step."""
@@ -408,8 +498,16 @@ class BoundArm(BoundRobot):
         arm.feed_joint, arm.feed_servo = (table.get("feed", none)[key] for key in ("joint", "servo"))
         arm.feed_mass = self.numbers([one.get("feed", none)["mass"] for one in tables])
         arm.timestep = model.opt.timestep
-        arm.settings = wp.array([_settings_of(one) for one in tables], dtype=ArmSettings, device=self.device)
+        arm.settings = wp.array(
+            [_settings_of(one, arm.timestep) for one in tables], dtype=ArmSettings, device=self.device
+        )
         return arm
+
+    def _integral(self, timestep: float) -> Any:
+        integral = Integral()
+        integral.correction, integral.oldest = self.zeros(self.arm.coordinates), self.zeros(kind=int)
+        integral.late = self.zeros(max(_delay_of(one, timestep) for one in self.tables), kind=vec6)
+        return integral
 
     def _step(self) -> Any:
         n, joints = self.arm.coordinates, self.arm.joint.shape[0]
@@ -417,6 +515,7 @@ class BoundArm(BoundRobot):
         for key in ("sum", "speed", "load", "q_rate", "command", "change"):
             setattr(step, key, self.zeros(n))
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
+        step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
         step.uneven = self.zeros(n, kind=vec3)
         for key in ("deflection", "tip", "tip_axis"):
             setattr(step, key, self.zeros(kind=vec3))
@@ -425,13 +524,19 @@ class BoundArm(BoundRobot):
         return step
 
 
-def _settings_of(table: Table) -> Any:
+def _delay_of(table: Table, timestep: float) -> int:
+    return int(float(table["settings"]["sensor_delay"]) / timestep + 0.5)
+
+
+def _settings_of(table: Table, timestep: float) -> Any:
     texts, settings = table["settings"], ArmSettings()
+    settings.delay = _delay_of(table, timestep)
     settings.gravity = vec3(*table["gravity"])
     settings.feed_forward = float(table["velocity_feed_forward"])
     settings.stability = min(table["fundamental_mode_damping"], 1e30)
     for key in ("rate_limit", "integral_gain", "integral_damping", "integral_limit"):
         setattr(settings, key, float(texts[key]))
+    settings.feed_speed = float(texts.get("feed_speed", "inf"))
     settings.compensates_deflection = texts["deflection_compensation"] == "true"
     return settings
 
@@ -442,7 +547,7 @@ def _robots_of(tables: Sequence[Table]) -> list[td.ContinuumRobot]:
         file = Path(folder) / "robot.toml"
 
         def robot_of(table: Table) -> td.ContinuumRobot:
-            file.write_text(table["settings"]["robot"])
+            file.write_text(_CONTROLLER.sub("", table["settings"]["robot"]))
             return td.load_robot(file, td.ContinuumRobot)
 
         return [robot_of(table) for table in tables]

@@ -1,23 +1,31 @@
-"""`tendril.follow` of a given path, one thread for each world: the steps of controllers/arm/follow_controller.cpp.
+"""`tendril.follow` of a path or a trail, one thread for each world: the steps of controllers/arm/follow_controller.cpp.
 
-The path comes as points from the C++ controller. Source: docs/theory/control.md, "Fitting an arm to a path" and "Tip
-integral".
+A path that is given comes as points from the C++ controller. Source: docs/theory/control.md, "Fitting an arm to a path"
+and "Tip integral".
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import warp as wp
 
 import tendril as td
 from tendril.worlds.arm import (
+    LENGTH_SCALE,
     Arm,
     BoundArm,
+    Engine,
+    Integral,
     Step,
+    cholesky_solve,
+    feed_force,
+    feed_setpoint,
+    forget_integral,
     functions,
+    in_base,
     integrate,
     mat33,
     number,
@@ -29,7 +37,8 @@ from tendril.worlds.arm import (
 )
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
 from tendril.worlds.kinematics import chain_of
-from tendril.worlds.tables import Table
+from tendril.worlds.poses import jam_feed_force
+from tendril.worlds.tables import Table, stacked
 
 # The numbers of the C++ code.
 MAX_SETTLING_TIME, SETTLED_TIME = number(5.0), number(0.25)  # s
@@ -39,6 +48,7 @@ DEFLECTION_DAMPING = number(0.003)  # m
 MAX_BEND = number(0.3)  # rad, of a section's compensation
 FIRST_FIT, FIT = wp.constant(30), wp.constant(2)  # steps of ShapeFit
 FIT_DAMPING, TIP_WEIGHT = number(1e-6), number(4.0)
+RETRACTED = number(1e-9)  # lengths are equal up to this, m
 MIN_WEIGHT, SMALL_DEVIATION = number(0.01), number(1e-5)  # of the fit of the body; m
 PASSES, LIMIT_TOLERANCE = 3, number(1e-9)  # of a step of the fit; rad
 QUARTERS, QUARTER = wp.constant(4), number(0.25)
@@ -56,6 +66,7 @@ WORKING, FINISHED, NOT_REACHED, JAMMED = (
 RETREAT_RADII, SHIFT_RADII, SAME_PLACE_RADII = number(2.0), number(0.5), number(4.0)
 SMALL_PUSH, ACROSS_STEP = number(1e-3), number(1e-3)  # N; m
 _ALLOWED = {"poses": ("",)}
+vec4 = wp.vec4d
 
 
 @wp.struct
@@ -70,7 +81,9 @@ class _Settings:
     jam_time: number  # s
     jam_retries: int
     follows_body: bool  # fit = "body"
-    spacing: number  # of the path's points, m
+    spacing: number  # of the points of a path that is given, m
+    trail_spacing: number  # least distance of a new point of a trail, m
+    trail_capacity: int
     limit: number  # of the advance, m
 
 
@@ -80,7 +93,13 @@ class _Path:
 
     settings: wp.array(dtype=_Settings)
     points: wp.array2d(dtype=vec3)
-    length: number  # of the arm, m
+    target_mocap: int  # whose trail is the path; -1: the path is given
+    trail: wp.array2d(dtype=vec4)  # points and their arc lengths, a row for each world
+    trail_count: wp.array(dtype=int)
+    length: number  # of the arm before it has advanced, m
+    start_extension: numbers  # of each section then
+    grows: bool  # sections grow after the feed, one after the other
+    grows_from_tip: bool
     radius: number  # of the body, m
     chain: functions.Chain
     quarters: functions.Chain  # points on the body: `chain_of`
@@ -113,11 +132,11 @@ class _Memory:
 
     state: wp.array(dtype=_State)
     q: rows  # commanded without corrections
-    correction: rows  # of the integral
     tip_error: numbers
     progress: numbers
     status: wp.array(dtype=int)
     candidate: rows
+    last: rows  # q before this step
     measured: rows
     rotations: wp.array2d(dtype=mat33)
     ends: wp.array2d(dtype=vec3)
@@ -134,8 +153,26 @@ def _settings_in(path: _Path, world: int):
 
 
 @wp.func
+def _trail_point(path: _Path, world: int, s: number):
+    """Point of the trail at an arc length."""
+    high = path.trail_count[world] - 1
+    low = high - high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if path.trail[world, middle][3] <= s:
+            low = middle
+        else:
+            high = middle
+    a, b = path.trail[world, low], path.trail[world, high]
+    p = a + (s - a[3]) / (b[3] - a[3]) * (b - a)
+    return vec3(p[0], p[1], p[2])
+
+
+@wp.func
 def _curve(path: _Path, world: int, s: number):
     """Point of the path at an arc length."""
+    if path.target_mocap >= 0:
+        return _trail_point(path, world, s)
     row = world % path.points.shape[0]
     x = s / _settings_in(path, world).spacing
     i = wp.clamp(int(x), 0, path.points.shape[1] - 2)
@@ -146,7 +183,8 @@ def _curve(path: _Path, world: int, s: number):
 @wp.func
 def _shifted_curve(path: _Path, world: int, s: number, memory: _Memory):
     """The path with what the last jam has shown."""
-    ramp = path.chain.length[path.chain.sections - 1]
+    last = path.chain.sections - 1
+    ramp = path.chain.length[last] + path.chain.variable_length[last]
     fraction = smooth_step((s - memory.state[world].jam_at) / ramp + ONE)
     return _curve(path, world, s) + fraction * memory.state[world].shift
 
@@ -159,12 +197,39 @@ def _across(path: _Path, world: int, s: number, v: vec3):
 
 
 @wp.func
+def _apply(path: _Path, advance: number, q: numbers):
+    """Sets the variable lengths of q to those at an advance, and returns the feed there: Advance::apply."""
+    chain = path.chain
+    feed = wp.min(advance, chain.feed_limit)
+    growth = advance - feed
+    for k in range(chain.sections):
+        i = wp.where(path.grows_from_tip, chain.sections - 1 - k, k)
+        own = functions.coordinates(chain, q, i)
+        grown = wp.clamp(growth, ZERO, chain.variable_length[i] - path.start_extension[i])
+        growth -= grown
+        own[2] = path.start_extension[i] + grown
+        functions.set_coordinates(chain, q, i, functions.clamped(chain, i, own))
+    return feed
+
+
+@wp.func
+def _measured_advance(path: _Path, world: int, feed: number, memory: _Memory):
+    """Advance::measured."""
+    advance = feed + ZERO
+    for i in range(path.chain.sections):
+        if path.grows and path.chain.variable_length[i] > ZERO:
+            advance += functions.coordinates(path.chain, memory.measured[world], i)[2] - path.start_extension[i]
+    return advance
+
+
+@wp.func
 def _reference(path: _Path, world: int, q: numbers, advance: number, memory: _Memory):
     """Where the tip of a commanded shape should be."""
     settings = _settings_in(path, world)
     if not settings.follows_body or advance >= settings.limit:
         return _shifted_curve(path, world, advance + path.length, memory)
-    functions.end_frames(path.chain, q, advance, ZERO, memory.rotations[world], memory.ends[world])
+    feed = wp.min(advance, path.chain.feed_limit)
+    functions.end_frames(path.chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
     return memory.ends[world, path.chain.sections]
 
 
@@ -186,11 +251,13 @@ def _settle(world: int, settings: _Settings, tip: vec3, deviation: number, h: nu
 
 
 @wp.func
-def _is_jam(world: int, settings: _Settings, deviation: number, feed_force: number, h: number, memory: _Memory):
+def _is_jam(
+    world: int, settings: _Settings, retracted: bool, deviation: number, feed_force: number, h: number, memory: _Memory
+):
     """Whether a jam begins: JamDetector::step. A jam lasts."""
     state = memory.state[world]
     begun = state.feeding or state.time >= settings.start_delay + MAX_SETTLING_TIME
-    watched = begun and not state.retreating
+    watched = retracted and begun and not state.retreating
     blocked = deviation > settings.jam_tip_error or wp.abs(feed_force) >= settings.jam_feed_force
     blocked_time = number(0.0)
     if watched and blocked:
@@ -209,32 +276,9 @@ def _largest_change(chain: functions.Chain, a: numbers, b: numbers):
         k = chain.first_coordinate[i]
         u, v = a[k] - b[k], a[k + 1] - b[k + 1]
         largest = wp.max(largest, wp.sqrt(u * u + v * v))
+        if chain.first_coordinate[i + 1] > k + 2:
+            largest = wp.max(largest, wp.abs(a[k + 2] - b[k + 2]) / number(LENGTH_SCALE))
     return largest
-
-
-@wp.func
-def _solve(A: rows, y: numbers):
-    """y = A^-1 y of a positive definite A, which is overwritten: Cholesky."""
-    n = y.shape[0]
-    for r in range(n):
-        for c in range(r + 1):
-            value = A[r, c]
-            for j in range(c):
-                value -= A[r, j] * A[c, j]
-            if r == c:
-                A[r, r] = wp.sqrt(value)
-            else:
-                A[r, c] = value / A[c, c]
-        value = y[r]
-        for j in range(r):
-            value -= A[r, j] * y[j]
-        y[r] = value / A[r, r]
-    for back in range(n):
-        r = n - 1 - back
-        value = y[r]
-        for j in range(r + 1, n):
-            value -= A[j, r] * y[j]
-        y[r] = value / A[r, r]
 
 
 @wp.func
@@ -283,7 +327,7 @@ def _solve_equations(chain: functions.Chain, world: int, memory: _Memory):
         memory.bends[world, r] = memory.gradient[world, r]
         for c in range(r + 1):
             memory.factor[world, r, c] = memory.normal[world, r, c]
-    _solve(memory.factor[world], memory.bends[world])
+    cholesky_solve(memory.factor[world], memory.bends[world], 2 * chain.sections)
 
 
 @wp.func
@@ -347,18 +391,19 @@ def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: 
         if k > 0 or follows_body:
             functions.end_frames(chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
             _begin_equations(chain, world, memory)
-            s = feed + ZERO
+            s = feed + ZERO  # at the start of the section
             farthest = number(0.0)
             for i in range(chain.sections):
+                length = chain.length[i] + functions.coordinates(chain, q, i)[2]
                 for quarter in range(stride, QUARTERS + 1, stride):
                     p = _body_point(path, world, i, quarter, q, memory)
-                    error = _shifted_curve(path, world, s + chain.length[i] * number(quarter) * QUARTER, memory) - p
+                    error = _shifted_curve(path, world, s + length * number(quarter) * QUARTER, memory) - p
                     is_tip = i == chain.sections - 1 and quarter == QUARTERS
                     weight = _weight(follows_body, is_tip, wp.length(error), largest)
                     farthest = wp.max(farthest, wp.length(error))
                     if k > 0:
                         _add_equations(path, world, i, quarter, q, p, error, weight, memory)
-                s += chain.length[i]
+                s += length
             largest = farthest
             if k > 0:
                 for r in range(2 * chain.sections):
@@ -384,19 +429,21 @@ def _feed(path: _Path, world: int, goal: number, rate_limit: number, h: number, 
                 speed *= number(0.9) / ratio
             for k in range(memory.q.shape[1]):
                 memory.candidate[world, k] = memory.q[world, k]
-            _fit(path, world, state.advanced + direction * speed * h, FIT, memory.candidate[world], memory)
+            feed = _apply(path, state.advanced + direction * speed * h, memory.candidate[world])
+            _fit(path, world, feed, FIT, memory.candidate[world], memory)
             ratio = _largest_change(path.chain, memory.candidate[world], memory.q[world]) / (rate_limit * h)
     if ratio > ONE:
         speed /= ratio
         for k in range(memory.q.shape[1]):
             q = memory.q[world, k]
             memory.candidate[world, k] = q + (memory.candidate[world, k] - q) / ratio
+        feed = _apply(path, state.advanced + direction * speed * h, memory.candidate[world])
     memory.state[world].advanced = state.advanced + direction * speed * h
     memory.state[world].speed = direction * speed
 
 
 @wp.func
-def _begin_retreat(path: _Path, world: int, tip: vec3, feed: number, contacts: Contacts, memory: _Memory):
+def _begin_retreat(path: _Path, world: int, tip: vec3, measured: number, contacts: Contacts, memory: _Memory):
     """FollowController::begin_retreat."""
     state = memory.state[world]
     at = state.advanced + path.length
@@ -407,7 +454,7 @@ def _begin_retreat(path: _Path, world: int, tip: vec3, feed: number, contacts: C
     if wp.length(side) > SMALL_PUSH:
         shift += SHIFT_RADII * path.radius * wp.normalize(side)
     memory.state[world].shift = shift
-    memory.state[world].retreat_to = wp.max(ZERO, wp.min(feed, state.advanced) - RETREAT_RADII * path.radius)
+    memory.state[world].retreat_to = wp.max(ZERO, wp.min(measured, state.advanced) - RETREAT_RADII * path.radius)
     memory.state[world].retreating = True
     memory.state[world].jammed = False
     memory.state[world].blocked_time = ZERO
@@ -419,7 +466,6 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
     chain = path.chain
     largest = number(0.0)
     for k in range(arm.coordinates):
-        memory.measured[world, k] = arm.sign[k] * step.sum[world, k] + arm.offset[k]
         largest = wp.max(largest, wp.length(step.uneven[world, k]))
     if largest == ZERO:
         return
@@ -450,61 +496,128 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Memory):
+def _extend_trail(arm: Arm, engine: Engine, mocap_pos: wp.array2d(dtype=wp.vec3), path: _Path):
+    """FollowController::extend_trail."""
+    world = wp.tid()
+    settings, count = _settings_in(path, world), path.trail_count[world]
+    target = in_base(arm, engine, world, mocap_pos[world, path.target_mocap])
+    last = path.trail[world, count - 1]
+    distance = wp.length(target - vec3(last[0], last[1], last[2]))
+    if count >= settings.trail_capacity or not wp.isfinite(distance) or distance < settings.trail_spacing:
+        return
+    path.trail[world, count] = vec4(target[0], target[1], target[2], last[3] + distance)
+    path.trail_count[world] = count + 1
+
+
+@wp.func
+def _end(path: _Path, world: int, limit: number, last: number):
+    """The advance up to which the path is known."""
+    if path.target_mocap < 0:
+        return limit
+    length = path.trail[world, path.trail_count[world] - 1][3]
+    return wp.min(limit, wp.max(length - path.length, last))
+
+
+@wp.func
+def _load_shape(path: _Path, world: int, longest: number, memory: _Memory):
+    """Whether the lengths of the shape commanded last are those of the advance; FollowController::load_shape.
+
+    If not, as at the start of an arm that grows, they become so, `longest` a step. In the first step the shape is
+    fitted to the path.
+    """
+    chain, state, farthest = path.chain, memory.state[world], number(0.0)
+    for k in range(memory.q.shape[1]):
+        memory.last[world, k] = memory.q[world, k]
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i] + 2
+        if not state.started and chain.first_coordinate[i + 1] > k:
+            memory.last[world, k] = memory.measured[world, k]
+    for k in range(memory.q.shape[1]):
+        memory.q[world, k] = memory.last[world, k]
+        memory.candidate[world, k] = memory.last[world, k]
+    feed = _apply(path, state.advanced, memory.candidate[world])
+    for i in range(chain.sections):
+        own = functions.coordinates(chain, memory.q[world], i)
+        missing = functions.coordinates(chain, memory.candidate[world], i)[2] - own[2]
+        farthest = wp.max(farthest, wp.abs(missing))
+        own[2] = own[2] + wp.clamp(missing, -longest, longest)
+        functions.set_coordinates(chain, memory.q[world], i, functions.clamped(chain, i, own))
+    if not state.started:
+        _fit(path, world, feed, FIRST_FIT, memory.q[world], memory)
+        for k in range(memory.q.shape[1]):
+            memory.last[world, k] = memory.q[world, k]
+    return farthest <= RETRACTED
+
+
+@wp.func
+def _keep_within_lengths(path: _Path, world: int, integral: Integral, memory: _Memory):
+    """A length at the end of its range takes no correction past it, which would only be stored up."""
+    chain = path.chain
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i] + 2
+        if path.grows and chain.first_coordinate[i + 1] > k:
+            q = memory.q[world, k]
+            low, high = wp.min(ZERO, path.start_extension[i] - q), wp.max(ZERO, chain.variable_length[i] - q)
+            integral.correction[world, k] = wp.clamp(integral.correction[world, k], low, high)
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step: Step, memory: _Memory):
     world = wp.tid()
     b = world % arm.rows
-    n, h, s = arm.coordinates, arm.timestep, arm.feed_servo
+    n, h = arm.coordinates, arm.timestep
     settings = _settings_in(path, world)
     tip = step.tip[world]
-    if not memory.state[world].started:
-        _fit(path, world, ZERO, FIRST_FIT, memory.q[world], memory)
+    end = _end(path, world, settings.limit, memory.state[world].advanced)
+    for k in range(n):
+        memory.measured[world, k] = arm.sign[k] * step.sum[world, k] + arm.offset[k]
+    retracted = _load_shape(path, world, settings.speed * h, memory)
 
     # 1. The start, and jams.
     state = memory.state[world]
     memory.state[world].retreating = state.retreating and state.advanced > state.retreat_to
     deviation = wp.length(tip - _reference(path, world, memory.q[world], memory.state[world].advanced, memory))
-    _settle(world, settings, tip, deviation, h, memory)
+    if retracted:
+        _settle(world, settings, tip, deviation, h, memory)
     memory.state[world].started = True
-    passive = -arm.servo_stiffness[b, s] * step.feed[world] - arm.damping[b, s] * step.feed_speed[world]
-    force = arm.gain[b, s] * memory.state[world].feed_setpoint + passive + arm.servo_offset[b, s]
-    force = wp.clamp(force, arm.min_force[b, s], arm.max_force[b, s])
-    begins = _is_jam(world, settings, deviation, force, h, memory)
+    force = feed_force(arm, world, step, memory.state[world].feed_setpoint)
+    begins = _is_jam(world, settings, retracted, deviation, force, h, memory)
     state = memory.state[world]
+    feeding = retracted and state.feeding
+    measured = _measured_advance(path, world, step.feed[world], memory)
     if state.advanced + path.length > state.jam_at + SAME_PLACE_RADII * path.radius:
         memory.state[world].attempts = 0
-    if begins and state.feeding and memory.state[world].attempts < settings.jam_retries:
-        _begin_retreat(path, world, tip, step.feed[world], contacts, memory)
+    if begins and feeding and memory.state[world].attempts < settings.jam_retries:
+        _begin_retreat(path, world, tip, measured, contacts, memory)
     elif begins:
         # The commanded advance returns to the measured one, so that no servo force is stored.
-        memory.state[world].advanced = wp.clamp(step.feed[world], ZERO, state.advanced)
+        memory.state[world].advanced = wp.clamp(measured, ZERO, state.advanced)
 
     # 2. The advance.
     before = memory.state[world].advanced
     for k in range(n):
         memory.candidate[world, k] = memory.q[world, k]
     state = memory.state[world]
-    goal = wp.where(state.retreating, state.retreat_to, settings.limit)
-    advances = state.feeding and before < settings.limit
+    goal = wp.where(state.retreating, state.retreat_to, end)
+    advances = feeding and before < end
     if not state.jammed and before != goal and (state.retreating or advances):
         _feed(path, world, goal, arm.settings[b].rate_limit, h, memory)
     else:
         memory.state[world].speed = ZERO
     advance = memory.state[world].advanced
     for k in range(n):
-        step.q_rate[world, k] = (memory.candidate[world, k] - memory.q[world, k]) / h
+        step.q_rate[world, k] = (memory.candidate[world, k] - memory.last[world, k]) / h
         memory.q[world, k] = memory.candidate[world, k]
-    step.feed_command[world] = advance
-    step.feed_rate[world] = (advance - before) / h
-    rate = arm.settings[b].feed_forward * step.feed_rate[world]
-    setpoint = advance + arm.lag[b, s] * rate - step.feed_load[world] / arm.gain[b, s]
-    memory.state[world].feed_setpoint = setpoint
+    step.feed_command[world] = wp.min(advance, path.chain.feed_limit)
+    step.feed_rate[world] = (step.feed_command[world] - wp.min(before, path.chain.feed_limit)) / h
+    memory.state[world].feed_setpoint = feed_setpoint(arm, world, step)
 
     # 3. The corrections.
-    if not memory.state[world].jammed:
-        off = _reference(path, world, memory.q[world], advance, memory) - tip
-        integrate(arm, world, correctable(contacts, world, off, False), vec3(), 3, memory.correction, step)
+    off = correctable(contacts, world, _reference(path, world, memory.q[world], advance, memory) - tip, False)
+    integrate(arm, world, off, vec3(), 3, memory.state[world].jammed, integral, step)
+    _keep_within_lengths(path, world, integral, memory)
     for k in range(n):
-        step.command[world, k] = memory.q[world, k] + memory.correction[world, k]
+        step.command[world, k] = memory.q[world, k] + integral.correction[world, k]
     if arm.settings[b].compensates_deflection:
         _compensate(arm, path, world, step, memory)
 
@@ -512,20 +625,23 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, step: Step, memory: _Mem
     memory.progress[world] = advance / settings.limit
     on_path = memory.tip_error[world] <= settings.jam_tip_error
     at_end = wp.where(on_path, FINISHED, NOT_REACHED)
-    status = wp.where(advance >= settings.limit, at_end, WORKING)
+    status = wp.where(path.target_mocap < 0 and advance >= settings.limit, at_end, WORKING)
     memory.status[world] = wp.where(memory.state[world].jammed, JAMMED, status)
     memory.state[world].time = memory.state[world].time + h
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _forget(chosen: wp.array(dtype=bool), memory: _Memory):
+def _forget(chosen: wp.array(dtype=bool), path: _Path, integral: Integral, memory: _Memory):
     world = wp.tid()
     if not chosen[world]:
         return
+    if path.target_mocap >= 0:  # initially the trail is the arm's own straight line
+        path.trail[world, 1] = vec4(ZERO, ZERO, path.length, path.length)
+        path.trail_count[world] = 2
     memory.state[world] = _State()
-    for k in range(memory.correction.shape[1]):
+    forget_integral(world, integral)
+    for k in range(memory.q.shape[1]):
         memory.q[world, k] = ZERO
-        memory.correction[world, k] = ZERO
 
 
 class Follow:
@@ -536,20 +652,21 @@ class Follow:
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device)
-        bound.require(_ALLOWED)
-        if "path" not in tables[0] or any(section.variable_length > 0 for section in bound.robot.sections):
-            raise td.ModelError(
-                f"{bound.name}: has a trail of its target, or sections of variable length: must have a path of "
-                "waypoints, arcs or a centerline, and a feed, in worlds"
-            )
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         n, sections = bound.arm.coordinates, len(bound.robot.sections)
         path = _Path()
-        path.settings = wp.array(
-            [_settings_of(one, _length(bound.robot)) for one in tables], dtype=_Settings, device=device
-        )
-        path.points = bound.numbers(_stacked([one["path"] for one in tables]), vec3)
-        path.length, path.radius = _length(bound.robot), tables[0]["body_radius"]
+        path.settings = wp.array([_settings_of(one) for one in tables], dtype=_Settings, device=device)
+        path.target_mocap = -1
+        if all("path" in one for one in tables):
+            path.points = bound.numbers(stacked([one["path"] for one in tables]), vec3)
+        else:
+            self._begin_trail(path)
+        advance = tables[0]["advance"]
+        path.length, path.radius = advance["start_length"], tables[0]["body_radius"]
+        path.start_extension = bound.numbers(advance["start_extensions"])
+        path.grows, path.grows_from_tip = advance["grows"], advance["from_tip"]
+        if any(one["advance"] != advance for one in tables):
+            raise td.ModelError(f"{bound.name}: growth differs between the worlds: must be the same")
         path.chain = chain_of(bound.robot, wp.float64, device)
         path.quarters = chain_of(bound.robot, wp.float64, device, (0.25, 0.5, 0.75, 1.0))
         self._path = path
@@ -557,13 +674,23 @@ class Follow:
         memory = _Memory()
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
         memory.tip_error, memory.progress = bound.zeros(), bound.zeros()
-        for key in ("q", "correction", "candidate", "measured"):
+        for key in ("q", "candidate", "last", "measured"):
             setattr(memory, key, bound.zeros(n))
         memory.rotations, memory.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         memory.columns = bound.zeros(2 * sections, kind=vec3)
         memory.normal, memory.factor = (bound.zeros(2 * sections, 2 * sections) for _ in range(2))
         memory.gradient, memory.bends = bound.zeros(2 * sections), bound.zeros(2 * sections)
         self._memory = memory
+
+    def _begin_trail(self, path: Any) -> None:
+        bound = self._bound
+        if any("path" in one for one in bound.tables):
+            raise td.ModelError(f"{bound.name}: waypoints: must be given in all worlds, or in none")
+        path.target_mocap = bound.tables[0]["target_mocap"]
+        if path.target_mocap < 0:
+            raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
+        path.trail = bound.zeros(max(_trail_capacity(one) for one in bound.tables), kind=vec4)
+        path.trail_count = bound.zeros(kind=int)
 
     @property
     def tip_error(self) -> Any:
@@ -582,7 +709,7 @@ class Follow:
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        self._bound.launch(_forget, [chosen, self._memory])
+        self._bound.launch(_forget, [chosen, self._path, self._bound.integral, self._memory])
         self._contacts.reset(chosen)
 
     def before_actuation(self, model: Any, data: Any) -> None:
@@ -590,7 +717,11 @@ class Follow:
         bound = self._bound
         bound.measure(model, data)
         self._contacts.measure(data)
-        bound.launch(_command, [bound.arm, self._path, self._contacts.contacts, bound.step, self._memory])
+        if self._path.target_mocap >= 0:
+            bound.launch(_extend_trail, [bound.arm, bound.engine, data.mocap_pos, self._path])
+        bound.launch(
+            _command, [bound.arm, self._path, self._contacts.contacts, bound.integral, bound.step, self._memory]
+        )
         bound.write_setpoints(data)
 
     def after_step(self, data: Any) -> None:
@@ -598,26 +729,21 @@ class Follow:
         self._contacts.read_forces(data)
 
 
-def _length(robot: td.ContinuumRobot) -> float:
-    return float(sum(section.length for section in robot.sections))
+def _trail_capacity(table: Table) -> int:
+    """At most what the advance can use, plus the two points of the arm's initial line."""
+    return math.ceil(table["advance"]["limit"] / float(table["settings"]["trail_spacing"])) + 3
 
 
-def _settings_of(table: Table, length: float) -> Any:
+def _settings_of(table: Table) -> Any:
     texts, settings = table["settings"], _Settings()
-    for key in ("speed", "acceleration", "start_delay", "jam_tip_error", "jam_time"):
+    for key in ("speed", "acceleration", "start_delay", "jam_tip_error", "jam_time", "trail_spacing"):
         setattr(settings, key, float(texts[key]))
-    feed_servo = table["servos"][table["feed"]["servo"]]
-    settings.jam_feed_force = float(texts.get("jam_feed_force") or 0.98 * feed_servo["max_force"])
+    settings.jam_feed_force = jam_feed_force(table)
     settings.jam_retries = int(texts["jam_retries"])
     settings.follows_body = texts["fit"] == "body"
-    settings.spacing = table["path_length"] / (len(table["path"]) - 1)
-    settings.limit = table["path_length"] - length
+    settings.trail_capacity = _trail_capacity(table)
+    settings.limit = table["advance"]["limit"]
+    if "path" in table:
+        settings.spacing = table["path_length"] / (len(table["path"]) - 1)
+        settings.limit = table["path_length"] - table["advance"]["start_length"]
     return settings
-
-
-def _stacked(paths: Sequence[Any]) -> Any:
-    """The points of all worlds, the shorter paths continued by their last one; one row where all are the same."""
-    if all(np.array_equal(one, paths[0]) for one in paths):
-        paths = paths[:1]
-    longest = max(len(one) for one in paths)
-    return np.stack([np.pad(one, ((0, longest - len(one)), (0, 0)), mode="edge") for one in paths])

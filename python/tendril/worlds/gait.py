@@ -14,11 +14,18 @@ import numpy as np
 import warp as wp
 
 import tendril as td
+from tendril.worlds import ground as on_ground
+from tendril.worlds import watch
 from tendril.worlds.arm import smooth_step, wide
 from tendril.worlds.tables import BoundRobot, Table, require_same
 
 _number, _vec2, _vec3 = wp.float64, wp.vec2d, wp.vec3d
-PI, TURN = _number(math.pi), _number(2.0 * math.pi)
+_Ground, _GroundMemory, _Guidance = on_ground.Ground, on_ground.Memory, on_ground.Guidance
+_guide, _desired_bend, _forget_path, _remainder = (
+    on_ground.guide, on_ground.desired_bend, on_ground.forget, on_ground.wrapped
+)  # fmt: skip
+_Progress, _Advance, _progresses, _add_advance = watch.Progress, watch.Advance, watch.progresses, watch.add_advance
+PI, TURN = on_ground.PI, on_ground.TURN
 FULL_TURN_ERROR, SIDE_CHANGE_ERROR = _number(math.radians(45.0)), _number(math.radians(100.0))
 SIDE_CHANGE_PAUSE, SIDE_FADE_TIME = _number(2.0), _number(0.5)  # s
 TURN_RATE, FREQUENCY_RATE = _number(4.0), _number(4.0)  # 1/s
@@ -32,13 +39,14 @@ FRONT_LENGTH = _number(0.6)  # of the body
 SPEED_PERIODS, MIN_SPEED_FACTOR = _number(2.0), _number(0.05)
 ZERO, HALF, ONE, TWO = (_number(x) for x in (0.0, 0.5, 1.0, 2.0))
 BINS = 40  # of a period
-WORKING, FINISHED, INVALID_TARGET, NO_PROGRESS = (
+WORKING, FINISHED, INVALID_TARGET, NO_PROGRESS, NOT_REACHED = (
     wp.constant(int(status))
     for status in (
         td.ControllerStatus.WORKING,
         td.ControllerStatus.FINISHED,
         td.ControllerStatus.INVALID_TARGET,
         td.ControllerStatus.NO_PROGRESS,
+        td.ControllerStatus.NOT_REACHED,
     )
 )
 _KINDS = ("sidewinding", "vertical_wave", "serpenoid", "anguilliform", "rolling", "helix")
@@ -50,8 +58,6 @@ CLOSING, ROLLING, HOLDING, RELEASING = (wp.constant(i) for i in range(4))
 
 _ALLOWED = {  # settings that not every value of is known here
     "mode": ("gait",),
-    "ground_path": ("",),
-    "avoidance": ("false",),
     "measurement_faults": ("",),
 }
 
@@ -80,6 +86,7 @@ class _Settings:
     steering: _number
     speed: _number
     goal_tolerance: _number
+    stall_periods: _number
     hold_time: _number
     release_time: _number  # 0: it holds
     joint_limit: _number
@@ -95,8 +102,11 @@ class _Snake:
     tail_site: int
     tip_site: int
     target_mocap: int  # -1: no target
+    length: _number  # of the body, m
     joint: wp.array(dtype=int)
     control: wp.array(dtype=int)  # of each joint, in ctrl
+    slide: int  # of the carriage, which stays where it is; -1: none
+    slide_control: int
     timestep: _number
     settings: wp.array(dtype=_Settings)
     stages: wp.array2d(dtype=_Stage)
@@ -127,6 +137,8 @@ class _State:
     held: _number
     speed_factor: _number
     start_center: _vec3
+    last_center: _vec3
+    nearest: _number  # least distance from the present height, m
     bin: int
     heading: _number
     mean_speed: _number
@@ -142,6 +154,8 @@ class _Memory:
     bin_time: wp.array2d(dtype=_number)
     bin_center: wp.array2d(dtype=_vec3)
     bin_heading: wp.array2d(dtype=_vec2)
+    watch: wp.array(dtype=_Progress)
+    advance: wp.array(dtype=_Advance)
     status: wp.array(dtype=int)
     progress: wp.array(dtype=_number)
     goals: wp.array(dtype=int)
@@ -153,11 +167,6 @@ def _towards(value: _number, goal: _number, step: _number):
 
 
 @wp.func
-def _remainder(angle: _number):
-    return angle - TURN * wp.rint(angle / TURN)
-
-
-@wp.func
 def _row(rows: int, world: int):
     return world % rows
 
@@ -165,6 +174,14 @@ def _row(rows: int, world: int):
 @wp.func
 def _gait(snake: _Snake, world: int, stage: int):
     return snake.stages[_row(snake.stages.shape[0], world), stage]
+
+
+@wp.struct
+class _Motion:
+    """In one step, by which a task is evaluated."""
+
+    moved: _vec3  # by the center of mass, m
+    periods: _number  # of the gait
 
 
 @wp.struct
@@ -193,11 +210,11 @@ def _angle(gait: _Stage, j: int, joints: int, phase: _number, steering: _Steerin
 
 
 @wp.func
-def _steered(gait: _Stage, j: int, joints: int, state: _State):
+def _steered(gait: _Stage, j: int, joints: int, state: _State, follows_path: bool):
     """The same, with GaitController::steering."""
     steering = _Steering()
     steering.side = ONE
-    if gait.kind == VERTICAL_WAVE:
+    if gait.kind == VERTICAL_WAVE and not follows_path:
         steering.roll = state.roll
     if gait.kind == SIDEWINDING:
         steering.side = state.side * (ONE - wp.abs(state.turn))
@@ -213,6 +230,7 @@ def _begin(snake: _Snake, world: int, center: _vec3, along: _vec3, memory: _Memo
     memory.state[world].started = True
     memory.state[world].side_time = -SIDE_CHANGE_PAUSE
     memory.state[world].start_center = center
+    memory.state[world].last_center = center
     memory.segment[world] = _vec2(center[0], center[1])
     memory.state[world].heading = wp.atan2(along[1], along[0])
     if wrap != NO_WRAP:
@@ -233,10 +251,19 @@ def _fade(snake: _Snake, world: int, settings: _Settings, memory: _Memory):
     memory.state[world].from_stage = state.to_stage
     memory.state[world].to_stage = following
     memory.state[world].fade_start = state.time
+    memory.advance[world] = _Advance()
 
 
 @wp.func
-def _average(world: int, center: _vec3, along: _vec3, memory: _Memory):
+def _require_progress(
+    snake: _Snake, world: int, settings: _Settings, gained: _number, angle: _number, motion: _Motion, memory: _Memory
+):
+    if not _progresses(memory.watch, world, gained, angle, motion.periods, snake.length, settings.stall_periods):
+        memory.status[world] = NO_PROGRESS
+
+
+@wp.func
+def _average(snake: _Snake, world: int, settings: _Settings, center: _vec3, along: _vec3, memory: _Memory):
     """Heading and speed over the last period."""
     state = memory.state[world]
     fraction = state.phase / TURN
@@ -247,7 +274,9 @@ def _average(world: int, center: _vec3, along: _vec3, memory: _Memory):
     memory.state[world].bin = bin
     last = memory.bin_time[world, bin]
     if last >= ZERO and state.time > last:
-        memory.state[world].mean_speed = wp.length(center - memory.bin_center[world, bin]) / (state.time - last)
+        advance = wp.length(center - memory.bin_center[world, bin])
+        memory.state[world].mean_speed = advance / (state.time - last)
+        _add_advance(memory.advance, world, advance, ONE / _number(40.0), snake.length, settings.stall_periods)
     memory.bin_time[world, bin] = state.time
     memory.bin_center[world, bin] = center
     memory.bin_heading[world, bin] = _vec2(along[0], along[1])
@@ -263,9 +292,10 @@ def _set_turn(world: int, turn: _number, h: _number, memory: _Memory):
 
 
 @wp.func
-def _turn_to(world: int, kind: int, direction: _number, h: _number, memory: _Memory):
+def _turn_to(world: int, kind: int, direction: _number, heading: _number, h: _number, memory: _Memory):
+    """Turns the motion towards a direction, and returns how far it is from it, >= 0."""
     state = memory.state[world]
-    error = _remainder(direction - state.heading)
+    error = _remainder(direction - heading)
     turn = YAW_OFFSET_GAIN * error / MAX_YAW_OFFSET
     side_target = state.side_target
     if kind == SIDEWINDING:
@@ -278,10 +308,13 @@ def _turn_to(world: int, kind: int, direction: _number, h: _number, memory: _Mem
     _set_turn(world, turn, h, memory)
     memory.state[world].side_target = side_target
     memory.state[world].side = _towards(state.side, side_target, TWO / SIDE_FADE_TIME * h)
+    return wp.abs(error)
 
 
 @wp.func
-def _steer(snake: _Snake, world: int, settings: _Settings, center: _vec3, target: _vec3, memory: _Memory):
+def _steer(
+    snake: _Snake, world: int, settings: _Settings, center: _vec3, target: _vec3, motion: _Motion, memory: _Memory
+):
     """To goals or a target, or as steered; the factor of the frequency."""
     h = snake.timestep
     p = _vec2(center[0], center[1])
@@ -291,10 +324,13 @@ def _steer(snake: _Snake, world: int, settings: _Settings, center: _vec3, target
         index += 1
         memory.state[world].goal = index
         memory.segment[world] = p
+        memory.watch[world] = _Progress()
     memory.goals[world] = index
     if index >= count and snake.target_mocap < 0:
         if count == 0:
             _set_turn(world, settings.steering, h, memory)
+            if memory.advance[world].stalled > settings.stall_periods:
+                memory.status[world] = NO_PROGRESS
             return ONE
         _set_turn(world, ZERO, h, memory)
         lost = wp.length(snake.goals[row, count - 1] - p) > TWO * settings.goal_tolerance
@@ -314,11 +350,68 @@ def _steer(snake: _Snake, world: int, settings: _Settings, center: _vec3, target
     memory.progress[world] = (_number(index) + part) / _number(wp.max(count, 1))
     if snake.target_mocap >= 0 and distance <= settings.goal_tolerance:
         memory.status[world] = FINISHED
+        memory.watch[world] = _Progress()
         _set_turn(world, ZERO, h, memory)
         return ZERO
     kind = _gait(snake, world, memory.state[world].to_stage).kind
-    _turn_to(world, kind, wp.atan2(to_goal[1], to_goal[0]), h, memory)
+    angle = _turn_to(world, kind, wp.atan2(to_goal[1], to_goal[0]), memory.state[world].heading, h, memory)
+    gained = wp.dot(to_goal, _vec2(motion.moved[0], motion.moved[1])) / distance
+    _require_progress(snake, world, settings, gained, angle, motion, memory)
     return wp.clamp(distance / SLOW_DISTANCE, MIN_FACTOR, ONE)
+
+
+@wp.func
+def _bend_along_path(snake: _Snake, world: int, ground: _Ground, path: _GroundMemory):
+    """Moves the offsets of the yaw joints towards those with which the body lies on its path."""
+    n = snake.joint.shape[0]
+    row = _row(ground.link_lengths.shape[0], world)
+    from_head = _number(0.0)
+    for back in range(n):
+        j = n - 1 - back
+        from_head += ground.link_lengths[row, j + 1]
+        desired = _desired_bend(ground, world, j, from_head, path)
+        desired = wp.clamp(desired, -MAX_YAW_OFFSET, MAX_YAW_OFFSET)
+        path.bends[world, j] = _towards(path.bends[world, j], desired, TURN_RATE * MAX_YAW_OFFSET * snake.timestep)
+
+
+@wp.func
+def _follow(
+    snake: _Snake,
+    world: int,
+    settings: _Settings,
+    center: _vec3,
+    target: _vec3,
+    heading: _number,
+    motion: _Motion,
+    ground: _Ground,
+    path: _GroundMemory,
+    memory: _Memory,
+):
+    """Along a path, or to goals among obstacles; the factor of the frequency."""
+    h = snake.timestep
+    guidance = _guide(ground, world, _vec2(center[0], center[1]), heading, path)
+    _bend_along_path(snake, world, ground, path)
+    if guidance.goals > memory.goals[world]:
+        memory.watch[world] = _Progress()
+    memory.goals[world] = guidance.goals
+    memory.progress[world] = guidance.progress
+    if snake.target_mocap >= 0:
+        moved = wp.length(_vec2(target[0], target[1]) - guidance.goal)
+        if not moved <= settings.goal_tolerance:
+            memory.status[world] = INVALID_TARGET
+            return ZERO
+    if guidance.finished:
+        lost = guidance.path_error > TWO * settings.goal_tolerance
+        memory.status[world] = wp.where(lost, NO_PROGRESS, FINISHED)
+        _set_turn(world, ZERO, h, memory)
+        return ZERO
+    if not guidance.has_path:
+        memory.status[world] = NOT_REACHED
+        return ZERO
+    kind = _gait(snake, world, memory.state[world].to_stage).kind
+    angle = _turn_to(world, kind, guidance.direction, heading, h, memory)
+    _require_progress(snake, world, settings, guidance.gained, angle, motion, memory)
+    return wp.clamp(guidance.remaining / SLOW_DISTANCE, MIN_FACTOR, ONE)
 
 
 @wp.func
@@ -328,7 +421,15 @@ def _enter(world: int, climbing: int, memory: _Memory):
 
 
 @wp.func
-def _roll(snake: _Snake, world: int, rise: _number, memory: _Memory):
+def _begin_roll(snake: _Snake, world: int, rise: _number, memory: _Memory):
+    _enter(world, ROLLING, memory)
+    height = snake.heights[_row(snake.heights.shape[0], world), memory.state[world].height]
+    memory.state[world].nearest = wp.abs(height - rise)
+    memory.watch[world] = _Progress()
+
+
+@wp.func
+def _roll(snake: _Snake, world: int, settings: _Settings, rise: _number, motion: _Motion, memory: _Memory):
     """Towards the height; holds once it is passed. The factor of the frequency."""
     state = memory.state[world]
     row = _row(snake.heights.shape[0], world)
@@ -337,6 +438,10 @@ def _roll(snake: _Snake, world: int, rise: _number, memory: _Memory):
     if state.height > 0:
         before = snake.heights[row, state.height - 1]
     remaining = height - rise
+    memory.state[world].nearest = wp.min(state.nearest, wp.abs(remaining))
+    _require_progress(snake, world, settings, wp.sign(remaining) * motion.moved[2], ZERO, motion, memory)
+    if wp.abs(remaining) > memory.state[world].nearest + settings.goal_tolerance:
+        memory.status[world] = NO_PROGRESS
     if (height - before) * remaining <= ZERO:
         _enter(world, HOLDING, memory)
         memory.state[world].held = rise
@@ -357,7 +462,7 @@ def _hold(snake: _Snake, world: int, settings: _Settings, rise: _number, memory:
     if state.time >= settled + settings.hold_time:
         if state.height + 1 < snake.heights.shape[1]:
             memory.state[world].height = state.height + 1
-            _enter(world, ROLLING, memory)
+            _begin_roll(snake, world, rise, memory)
         elif settings.release_time > ZERO:
             _enter(world, RELEASING, memory)
         else:
@@ -367,15 +472,15 @@ def _hold(snake: _Snake, world: int, settings: _Settings, rise: _number, memory:
 
 
 @wp.func
-def _climb(snake: _Snake, world: int, settings: _Settings, rise: _number, memory: _Memory):
+def _climb(snake: _Snake, world: int, settings: _Settings, rise: _number, motion: _Motion, memory: _Memory):
     """Closes the helix; then, for each height, rolls there and holds; then releases. The factor of the frequency."""
     state = memory.state[world]
     factor = _number(0.0)
     if state.climbing == CLOSING:
         if state.time >= state.stage_time + settings.ramp_time + SETTLE_TIME:
-            _enter(world, ROLLING, memory)
+            _begin_roll(snake, world, rise, memory)
     elif state.climbing == ROLLING:
-        factor = _roll(snake, world, rise, memory)
+        factor = _roll(snake, world, settings, rise, motion, memory)
     elif state.climbing == HOLDING:
         _hold(snake, world, settings, rise, memory)
     elif state.time >= state.stage_time + settings.release_time:
@@ -410,6 +515,8 @@ def _update(
     site_xpos: wp.array2d(dtype=wp.vec3),
     site_xmat: wp.array2d(dtype=wp.mat33),
     mocap_pos: wp.array2d(dtype=wp.vec3),
+    ground: _Ground,
+    path: _GroundMemory,
     memory: _Memory,
     ctrl: wp.array2d(dtype=float),
 ):
@@ -428,14 +535,30 @@ def _update(
         for i in range(n):
             memory.start_angles[world, i] = _number(qpos[world, qpos_address[snake.joint[i]]])
     _fade(snake, world, settings, memory)
-    _average(world, center, along, memory)
+    _average(snake, world, settings, center, along, memory)
+    motion = _Motion()
+    motion.moved = center - memory.state[world].last_center
+    frequency = _gait(snake, world, memory.state[world].to_stage).frequency
+    motion.periods = wp.abs(frequency * memory.state[world].factor) * h
+    memory.state[world].last_center = center
 
     # 1. The task: the factor of the frequency.
     factor = _number(1.0)
-    if snake.heights.shape[1] > 0:
-        factor = _climb(snake, world, settings, center[2] - memory.state[world].start_center[2], memory)
+    follows_path = ground.settings.shape[0] > 0
+    if follows_path:
+        heading = memory.state[world].heading
+        if on_ground.settings_in(ground, world).is_head_first:
+            tail = site_xmat[world, snake.tail_site]
+            heading = wp.atan2(_number(tail[1, 0]), _number(tail[0, 0]))
+            row = _row(ground.heading_weights.shape[0], world)
+            for i in range(n):
+                q = _number(qpos[world, qpos_address[snake.joint[i]]])
+                heading += ground.heading_weights[row, i] * q
+        factor = _follow(snake, world, settings, center, target, heading, motion, ground, path, memory)
+    elif snake.heights.shape[1] > 0:
+        factor = _climb(snake, world, settings, center[2] - memory.state[world].start_center[2], motion, memory)
     else:
-        factor = _steer(snake, world, settings, center, target, memory)
+        factor = _steer(snake, world, settings, center, target, motion, memory)
     factor *= _keep_speed(snake, world, settings, memory)
     memory.state[world].factor = _towards(memory.state[world].factor, factor, FREQUENCY_RATE * h)
     if memory.state[world].factor != ZERO:
@@ -472,25 +595,30 @@ def _update(
         if wraps:
             end = _angle(opened, i + 1, n, phase, unsteered)
         else:
-            end = _steered(to, i + 1, n, state)
+            end = _steered(to, i + 1, n, state, follows_path) + path.bends[world, i]
         if not from_start:
-            begin = _steered(since, i + 1, n, state)
+            begin = _steered(since, i + 1, n, state, follows_path)
         angle = wp.clamp((ONE - fraction) * begin + fraction * end, -settings.joint_limit, settings.joint_limit)
         from_head = ONE - _number(i) / _number(n - 1)
         ctrl[world, snake.control[i]] = float(angle * (ONE - smooth_step((front - from_head) / FRONT_LENGTH)))
+    if snake.slide >= 0:
+        ctrl[world, snake.slide_control] = qpos[world, qpos_address[snake.slide]]
     memory.state[world].phase = _remainder(state.phase + TURN * frequency * state.factor * h)
     memory.state[world].time = state.time + h
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _forget(chosen: wp.array(dtype=bool), fresh: _State, memory: _Memory):
+def _forget(chosen: wp.array(dtype=bool), fresh: _State, path: _GroundMemory, memory: _Memory):
     world = wp.tid()
     if not chosen[world]:
         return
+    _forget_path(world, path)
     memory.state[world] = fresh
     memory.status[world] = WORKING
     memory.progress[world] = ZERO
     memory.goals[world] = 0
+    memory.watch[world] = _Progress()
+    memory.advance[world] = _Advance()
     for b in range(BINS):
         memory.bin_time[world, b] = _number(-1.0)
         memory.bin_heading[world, b] = _vec2()
@@ -508,8 +636,7 @@ class Gait:
         bound.require(_ALLOWED)
         table = tables[0]
         joints = [joint for joint, _ in table["joints"]]
-        if any(model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE for joint in joints):
-            raise td.ModelError(f"{bound.name}: has a carriage: not supported in worlds")
+        controls = [model.actuator_ctrladr[actuator] for _, actuator in table["joints"]]
 
         def numbers_of(key: str, kind: Any, *item: int) -> Any:
             rows = [np.array(one["settings"].get(key, "").split(), dtype=np.float64) for one in tables]
@@ -517,10 +644,12 @@ class Gait:
             return bound.numbers(np.stack(rows).reshape((len(rows), -1, *item)), kind)
 
         snake = _Snake()
-        for key in ("base_body", "tail_site", "tip_site", "target_mocap"):
+        for key in ("base_body", "tail_site", "tip_site", "target_mocap", "length"):
             setattr(snake, key, table[key])
-        snake.joint = bound.integers(joints)
-        snake.control = bound.integers([model.actuator_ctrladr[actuator] for _, actuator in table["joints"]])
+        snake.slide = -1
+        if model.jnt_type[joints[-1]] == mujoco.mjtJoint.mjJNT_SLIDE:
+            snake.slide, snake.slide_control = joints.pop(), controls.pop()
+        snake.joint, snake.control = bound.integers(joints), bound.integers(controls)
         snake.timestep = model.opt.timestep
         snake.settings = wp.array([_settings_of(one) for one in tables], dtype=_Settings, device=device)
         stages = [[_stage_of(row) for row in one["stages"]] for one in tables]
@@ -528,12 +657,14 @@ class Gait:
         snake.stages = wp.array(sum(stages, []), dtype=_Stage, device=device).reshape((len(stages), -1))
         snake.goals, snake.heights = numbers_of("goals", _vec2, 2), numbers_of("heights", _number)
         self._snake = snake
+        self._ground, self._path = on_ground.ground_of(bound), on_ground.memory_of(bound, len(joints))
 
         memory = _Memory()
         memory.state, memory.segment = bound.zeros(kind=_State), bound.zeros(kind=_vec2)
         memory.start_angles = bound.zeros(len(joints))
         memory.bin_time, memory.bin_center = bound.zeros(BINS), bound.zeros(BINS, kind=_vec3)
         memory.bin_heading = bound.zeros(BINS, kind=_vec2)
+        memory.watch, memory.advance = bound.zeros(kind=_Progress), bound.zeros(kind=_Advance)
         memory.status, memory.progress, memory.goals = bound.zeros(kind=int), bound.zeros(), bound.zeros(kind=int)
         self._memory = memory
         fresh = _State()
@@ -543,7 +674,7 @@ class Gait:
 
     @property
     def status(self) -> Any:
-        """Of each world, (count,): tendril.ControllerStatus; without progress it is noticed only at a goal."""
+        """Of each world, (count,): tendril.ControllerStatus."""
         return self._memory.status
 
     @property
@@ -558,12 +689,12 @@ class Gait:
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        self._bound.launch(_forget, [chosen, self._fresh, self._memory])
+        self._bound.launch(_forget, [chosen, self._fresh, self._path, self._memory])
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
         inputs = [self._snake, model.jnt_qposadr, data.qpos, data.subtree_com, data.site_xpos]
-        inputs += [data.site_xmat, data.mocap_pos, self._memory, data.ctrl]
+        inputs += [data.site_xmat, data.mocap_pos, self._ground, self._path, self._memory, data.ctrl]
         self._bound.launch(_update, inputs)
 
     def after_step(self, data: Any) -> None:
@@ -572,7 +703,16 @@ class Gait:
 
 def _settings_of(table: Table) -> Any:
     texts, settings = table["settings"], _Settings()
-    for key in ("fade_time", "ramp_time", "steering", "speed", "goal_tolerance", "hold_time", "release_time"):
+    for key in (
+        "fade_time",
+        "ramp_time",
+        "steering",
+        "speed",
+        "goal_tolerance",
+        "hold_time",
+        "release_time",
+        "stall_periods",
+    ):
         setattr(settings, key, float(texts.get(key) or 0.0))
     settings.joint_limit = table["joint_limit"]
     settings.wrap = _WRAPS.index(texts["wrap"])

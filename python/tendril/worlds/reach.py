@@ -19,9 +19,12 @@ from tendril.worlds.arm import (
     Arm,
     BoundArm,
     Engine,
+    Integral,
     Step,
-    damped_step,
+    compensate_deflection,
+    forget_integral,
     functions,
+    in_base,
     integral_gain,
     integrate,
     mat33,
@@ -29,8 +32,6 @@ from tendril.worlds.arm import (
     numbers,
     rows,
     vec3,
-    vec6,
-    wide,
     wide_matrix,
 )
 from tendril.worlds.batch import BatchKinematics
@@ -68,6 +69,7 @@ class _Aim:
     lead: wp.array(dtype=vec3)
     goal: rows  # for the inverse kinematics: a position or a pose
     start: rows
+    start_feed: numbers  # m
     rotations: wp.array2d(dtype=mat33)
     ends: wp.array2d(dtype=vec3)
     tip_error: numbers  # m
@@ -78,8 +80,9 @@ class _Aim:
 class _Memory:
     """The controller's memory, a row for each world."""
 
+    begun: wp.array(dtype=bool)
     q: rows  # commanded without corrections
-    correction: rows  # of the integral
+    feed: numbers  # of the base, as commanded, m
     known: wp.array(dtype=int)  # whether the target has been seen
     sample: wp.array(dtype=vec3)  # of the target
     motion: wp.array(dtype=mat33)  # of the target: position, velocity, acceleration, a column each
@@ -98,11 +101,16 @@ def _take_aim(
     mocap_quat: wp.array2d(dtype=wp.quat),
     memory: _Memory,
     aim: _Aim,
+    step: Step,
 ):
     world = wp.tid()
     zero = number(0.0)
+    if not memory.begun[world]:  # the planned base is where it is
+        memory.begun[world] = True
+        memory.feed[world] = step.feed[world]
+        aim.start_feed[world] = step.feed[world]
     to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
-    p = to_base * (wide(mocap_pos[world, aim.mocap]) - wide(engine.xpos[world, arm.base_body]))
+    p = in_base(arm, engine, world, mocap_pos[world, aim.mocap])
     aim.target[world] = p
     quat = mocap_quat[world, aim.mocap]  # w, x, y, z
     w, x, y, z = number(quat[0]), number(quat[1]), number(quat[2]), number(quat[3])
@@ -153,10 +161,12 @@ def _command(
     arm: Arm,
     chain: functions.Chain,
     solution: rows,
+    solution_feed: numbers,
     met: wp.array(dtype=bool),
     memory: _Memory,
     aim: _Aim,
     contacts: Contacts,
+    integral: Integral,
     step: Step,
 ):
     world = wp.tid()
@@ -174,6 +184,13 @@ def _command(
             ds = solution[world, k + 2] - memory.q[world, k + 2]
             largest = wp.max(largest, wp.abs(ds) / number(LENGTH_SCALE))
     scale = wp.min(one, settings.rate_limit * h / largest)
+    advance = solution_feed[world] - memory.feed[world]
+    if arm.feed_joint >= 0:
+        scale = wp.min(scale, settings.feed_speed * h / wp.max(wp.abs(advance), number(1e-12)))
+    aim.start_feed[world] = solution_feed[world]
+    step.feed_rate[world] = scale * advance / h
+    memory.feed[world] = memory.feed[world] + scale * advance
+    step.feed_command[world] = memory.feed[world]
     for k in range(n):
         change = scale * (solution[world, k] - memory.q[world, k])
         aim.start[world, k] = solution[world, k]
@@ -182,7 +199,7 @@ def _command(
     moving = scale < one
 
     # 2. The integral, on the distance of the measured tip from the planned one.
-    functions.end_frames(chain, memory.q[world], zero, zero, aim.rotations[world], aim.ends[world])
+    functions.end_frames(chain, memory.q[world], memory.feed[world], zero, aim.rotations[world], aim.ends[world])
     R = aim.rotations[world, chain.sections]
     planned_axis, tip_axis = vec3(R[0, 2], R[1, 2], R[2, 2]), step.tip_axis[world]
     off = aim.ends[world, chain.sections] - aim.lead[world] - step.tip[world]
@@ -198,37 +215,32 @@ def _command(
         lag = wp.length(error)
         frozen = moving or lag <= number(STICK_DISTANCE)
         error += (number(LIFT_RATIO) * (lag - number(STICK_DISTANCE))) * normal
+    cross = wp.cross(tip_axis, planned_axis)
+    sine = wp.length(cross)
+    angle = vec3(zero, zero, zero)
+    if sine >= number(1e-12):
+        angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
+    known = integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), frozen, integral, step)
     if not frozen and settings.integral_gain > zero:
-        cross = wp.cross(tip_axis, planned_axis)
-        sine = wp.length(cross)
-        angle = vec3(zero, zero, zero)
-        if sine >= number(1e-12):
-            angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
-        integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), memory.correction, step)
         adaption = number(LEAD_RATIO) * integral_gain(settings)
-        can_adapt = met[world] and not blocked and wp.length(off) <= number(MAX_OFFSET)
+        can_adapt = met[world] and not blocked and wp.length(known) <= number(MAX_OFFSET)
         if can_adapt and memory.quiet[world] >= number(QUIET_TIME):
             motion = memory.motion[world]
             v, a = vec3(motion[0, 1], motion[1, 1], motion[2, 1]), vec3(motion[0, 2], motion[1, 2], motion[2, 2])
             v0, a0 = number(SLOW_SPEED), number(SMALL_ACCELERATION)
             memory.lead_time[world] = wp.clamp(
-                memory.lead_time[world] + adaption * h * wp.dot(off, v) / (wp.dot(v, v) + v0 * v0),
+                memory.lead_time[world] + adaption * h * wp.dot(known, v) / (wp.dot(v, v) + v0 * v0),
                 number(MIN_TIME),
                 number(MAX_TIME),
             )
             memory.lead_squared[world] = wp.clamp(
-                memory.lead_squared[world] + adaption * h * wp.dot(off, a) / (wp.dot(a, a) + a0 * a0),
+                memory.lead_squared[world] + adaption * h * wp.dot(known, a) / (wp.dot(a, a) + a0 * a0),
                 -number(MAX_SQUARED_TIME),
                 number(MAX_SQUARED_TIME),
             )
     for k in range(n):
-        step.command[world, k] = memory.q[world, k] + memory.correction[world, k]
-    if settings.compensates_deflection and wp.length_sq(step.deflection[world]) > zero:
-        d = step.deflection[world]
-        e = vec6(-d[0], -d[1], -d[2], zero, zero, zero)
-        damped_step(arm, settings.integral_damping, step.jacobian[world], e, 3, step.change[world])
-        for k in range(n):
-            step.command[world, k] = step.command[world, k] + step.change[world, k]
+        step.command[world, k] = memory.q[world, k] + integral.correction[world, k]
+    compensate_deflection(arm, world, step)
     aim.tip_error[world] = wp.length(aim.target[world] - step.tip[world])
     status = wp.where(met[world], WORKING, NOT_REACHED)
     if met[world] and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):
@@ -237,14 +249,17 @@ def _command(
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _forget(chosen: wp.array(dtype=bool), straight: numbers, timestep: number, memory: _Memory, aim: _Aim):
+def _forget(
+    chosen: wp.array(dtype=bool), straight: numbers, timestep: number, memory: _Memory, aim: _Aim, integral: Integral
+):
     world = wp.tid()
     if not chosen[world]:
         return
     for k in range(straight.shape[0]):
         memory.q[world, k] = straight[k]
         aim.start[world, k] = straight[k]
-        memory.correction[world, k] = number(0.0)
+    forget_integral(world, integral)
+    memory.begun[world] = False
     memory.known[world] = 0
     memory.motion[world] = mat33()
     memory.quiet[world] = number(0.0)
@@ -261,10 +276,7 @@ class Reach:
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device)
-        bound.require(_ALLOWED)
-        if "feed" in tables[0]:
-            raise td.ModelError(f"{bound.name}: has a feed of the base: not supported in worlds by tendril.reach")
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._inverse = BatchKinematics(bound.robot, count, device, wp.float64)
@@ -280,12 +292,14 @@ class Reach:
         for key in ("target", "axis", "lead"):
             setattr(aim, key, bound.zeros(kind=vec3))
         aim.goal, aim.start = bound.zeros(16 if aim.has_direction else 3), bound.zeros(n)
+        aim.start_feed = bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         aim.tip_error, aim.status = bound.zeros(), bound.zeros(kind=int)
         self._aim = aim
         self._goal = aim.goal.reshape((count, 4, 4)) if aim.has_direction else aim.goal
         memory = _Memory()
-        memory.q, memory.correction = bound.zeros(n), bound.zeros(n)
+        memory.begun = bound.zeros(kind=bool)
+        memory.q, memory.feed = bound.zeros(n), bound.zeros()
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
@@ -307,7 +321,7 @@ class Reach:
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim]
+        inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim, self._bound.integral]
         self._bound.launch(_forget, inputs)
         self._contacts.reset(chosen)
 
@@ -317,18 +331,19 @@ class Reach:
         bound.measure(model, data)
         self._contacts.measure(data)
         inputs = [bound.arm, bound.engine, data.mocap_pos, data.mocap_quat, self._memory, self._aim]
-        bound.launch(_take_aim, inputs)
+        bound.launch(_take_aim, [*inputs, bound.step])
         position_tolerance, angle_tolerance = self._tolerances
         solution = self._inverse.solve(
             self._goal,
             self._aim.start,
             self._iterations,
+            feed=self._aim.start_feed,
             position_tolerance=position_tolerance,
             angle_tolerance=angle_tolerance,
             restarts=SEARCH_RESTARTS,
         )
-        inputs = [bound.arm, self._inverse.chain, solution.coordinates, solution.met, self._memory, self._aim]
-        bound.launch(_command, [*inputs, self._contacts.contacts, bound.step])
+        inputs = [bound.arm, self._inverse.chain, solution.coordinates, solution.feed, solution.met]
+        bound.launch(_command, [*inputs, self._memory, self._aim, self._contacts.contacts, bound.integral, bound.step])
         bound.write_setpoints(data)
 
     def after_step(self, data: Any) -> None:

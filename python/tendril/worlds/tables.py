@@ -22,14 +22,27 @@ def require(table: Table, allowed: Mapping[str, Sequence[str]]) -> None:
     for key, texts in allowed.items():
         text = table["settings"].get(key, "")
         if text not in texts:
-            wanted = "must be " + " or ".join(texts) if texts[0] else "must not be given"
-            raise td.ModelError(f"{robot_name(table)}: {key} = {text}: {wanted} in worlds")
+            wrong = f"{key} = {text}: must be {' or '.join(texts)}" if texts[0] else f"{key}: must not be given"
+            raise td.ModelError(f"{robot_name(table)}: {wrong} in worlds")
 
 
 def require_same(tables: Sequence[Table], key: str, sizes: Sequence[int]) -> None:
     """:raises ModelError: tables of worlds whose sizes differ"""
     if len(set(sizes)) > 1:
         raise td.ModelError(f"{robot_name(tables[0])}: {key}: their number differs between worlds: must be the same")
+
+
+def stacked(items: Sequence[Any]) -> Any:
+    """A row for each world, the shorter ones continued by their last item; one row where all are the same."""
+    if all(np.array_equal(one, items[0]) for one in items):
+        items = items[:1]
+    longest = max(len(one) for one in items)
+
+    def padded(item: Any) -> Any:
+        widths = [(0, longest - len(item))] + [(0, 0)] * (item.ndim - 1)
+        return np.pad(item, widths, mode="edge")
+
+    return np.stack([padded(one) for one in items])
 
 
 class BoundRobot:

@@ -17,12 +17,24 @@ from tendril import _sim
 from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
 from tendril.worlds.model import memory_told, on_device, require_fit
+from tendril.worlds.poses import FollowPoses
 from tendril.worlds.reach import Reach
+from tendril.worlds.snake_path import SnakePath
 from tendril.worlds.tape import Tape
 
 LARGEST = 1e10  # of a position or velocity of a world that has not diverged
 LARGEST_TABLE = 1 << 30  # numbers of what motions write, over all steps
-CONTROLLERS = {"tendril.reach": Reach, "tendril.follow": Follow, "tendril.snake": Gait}
+
+
+def _snake(tables: Sequence[Mapping[str, Any]], *rest: Any) -> Gait | SnakePath:
+    return (SnakePath if tables[0]["settings"]["mode"] == "path" else Gait)(tables, *rest)
+
+
+def _follow(tables: Sequence[Mapping[str, Any]], *rest: Any) -> Follow | FollowPoses:
+    return (FollowPoses if "poses" in tables[0] else Follow)(tables, *rest)
+
+
+CONTROLLERS: Mapping[str, Any] = {"tendril.reach": Reach, "tendril.follow": _follow, "tendril.snake": _snake}
 _STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
@@ -124,7 +136,7 @@ class Start:
         run = experiment.start(seed, **changes)
         self.model = run.plain_model()
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
-        self.robots, self.drivers = _sim.controlled_robots(run.model), run.drivers
+        self.robots, self.drivers = _sim.controlled_robots(run.model, run.data), run.drivers
         self._run: td.Run | None = run
         if place is not None:
             self.motion = self._moved(steps, place)
