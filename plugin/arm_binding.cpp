@@ -123,8 +123,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       {.gravity = compensated_gravity(m, context.settings.flag("gravity_compensation")),
        .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
        .guide_length = description.guide.length,
-       .commands = controller_->commands(),
-       .follows_twist = controller_->follows_twist()},
+       .commands = controller_->commands()},
       bind_tendons(context, description), std::move(turns), std::move(twists));
   tendon_commands_.resize(tendons_.size());
   bind_friction(context, description);

@@ -238,10 +238,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
                              std::span<double> twists, std::span<double> setpoints) noexcept {
   own_ = command;
   if (!twists_.empty()) {
-    if (options_.follows_twist)
-      twists_.twist(own_.q, own_.q_rate);
-    else
-      twists_.twist(state.twists, measurement.timestep, twists, own_.q, own_.q_rate);
+    twists_.twist(state.twists, measurement.timestep, twists, own_.q, own_.q_rate);
     twists_.twist_moments(own_.moment);
   }
   if (!turns_.empty()) turns_.twist(own_.q, own_.q_rate, turns, turn_rates_);

@@ -70,7 +70,6 @@ class ArmMechanics {
     bool velocity_feed_forward = true;
     double guide_length = 0.0;  ///< [m]; 0: none
     CommandKind commands = CommandKind::Setpoints;
-    bool follows_twist = false;  ///< ArmController::follows_twist
   };
 
   ArmMechanics() = default;

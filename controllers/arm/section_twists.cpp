@@ -10,13 +10,6 @@ namespace {
 /// Of the damping of the twist's swing, the rate of the means: they do not excite it.
 constexpr double kRateFraction = 0.5;
 
-void turn_back(double angle, Eigen::Index k, Eigen::Ref<Eigen::VectorXd> q,
-               Eigen::Ref<Eigen::VectorXd> q_rate) noexcept {
-  const double c = std::cos(angle), s = -std::sin(angle);
-  rotate_pair(c, s, q[k], q[k + 1]);
-  rotate_pair(c, s, q_rate[k], q_rate[k + 1]);
-}
-
 }  // namespace
 
 SectionTwists::SectionTwists(std::vector<TwistingSection> sections)
@@ -79,14 +72,12 @@ void SectionTwists::twist(const TwistState& state, double timestep, std::span<do
   const double part = std::min(1.0, rate * timestep);
   for (std::size_t i = 0; i < sections_.size(); ++i) {
     means[i] += part * (measured_[i] - by_gravity_[i] - means[i]);
-    turn_back(by_gravity_[i] + means[i], sections_[i].bend, q, q_rate);
+    const double angle = by_gravity_[i] + means[i];
+    const double c = std::cos(angle), s = std::sin(angle);
+    const Eigen::Index k = sections_[i].bend;
+    rotate_pair(c, -s, q[k], q[k + 1]);
+    rotate_pair(c, -s, q_rate[k], q_rate[k + 1]);
   }
-}
-
-void SectionTwists::twist(Eigen::Ref<Eigen::VectorXd> q,
-                          Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept {
-  for (std::size_t i = 0; i < sections_.size(); ++i)
-    turn_back(measured_[i], sections_[i].bend, q, q_rate);
 }
 
 }  // namespace tendril

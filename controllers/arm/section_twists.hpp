@@ -122,8 +122,6 @@ class SectionTwists {
   ///               step, out: of this one [rad]
   void twist(const TwistState& state, double timestep, std::span<double> means,
              Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
-  /// The same with all of the measured twist.
-  void twist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
   /// Replaces commanded moments by those of the joints.
   void twist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept;
 

@@ -41,7 +41,6 @@ class SteerController final : public ArmController {
                          std::span<Eigen::Vector3d> points) const noexcept override;
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
-  [[nodiscard]] bool follows_twist() const noexcept override { return true; }
 
  private:
   [[nodiscard]] bool is_on_path(double head, const Eigen::Vector3d& tip) const noexcept;

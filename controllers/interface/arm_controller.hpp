@@ -308,9 +308,6 @@ class ArmController : public Controller {
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
   /// Tells whether it needs tip_response too.
   [[nodiscard]] virtual bool senses_response() const noexcept { return senses_contacts(); }
-  /// Tells whether its commands follow from the measured twist, and are turned back by all of it at
-  /// once; else slowly, so that it does not swing (docs/theory/control.md, "Tip integral").
-  [[nodiscard]] virtual bool follows_twist() const noexcept { return false; }
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
   /// Returns the number of points written.
   [[nodiscard]] virtual int path(std::span<const double> /*memory*/,
