@@ -74,7 +74,7 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
   add(!mechanics.tendon_drive().tendons().empty(), "tendons");
   add(!mechanics.turns().empty(), "sections that turn");
   add(mechanics.options().guide_length > 0.0, "a guide");
-  add(mechanics.has_twist(), "twist");
+  add(!mechanics.twists().empty(), "twist");
   add(mechanics.has_spin(), "a spin of the base");
   add(coordinates_have(&ArmCoordinate::is_motor), "motors");
   add(coordinates_have(&ArmCoordinate::is_passive), "passive sections");
