@@ -364,16 +364,27 @@ def test_the_leaderboard_replaces_its_rows_and_keeps_the_others(tmp_path: Path) 
     subprocess.run([*command, str(page), "--episodes", "3"], check=True, timeout=60)
 
     def rows(text: str) -> dict[str, list[str]]:
-        cells = ([cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line[:3] == "| `")
+        lines = text[text.index("bench/tasks: begin") : text.index("bench/tasks: end")].splitlines()
+        cells = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:3] == "| `")
         return {row[0]: row for row in cells}
 
     before, after = rows((REPOSITORY / "docs/results/tasks.md").read_text()), rows(page.read_text())
     row = after.pop("`PlanarReach-v0`")
-    before.pop("`PlanarReach-v0`", None)
+    learned = before.pop("`PlanarReach-v0`")[4]
     assert after == before
     returns = [run("PlanarReach", seed)[0] for seed in (1000, 1001, 1002)]
     assert row[2].split()[0] == f"{np.mean(returns):.4g}" and row[3] == f"{min(returns):.4g}"
-    assert row[4:7] == ["-", "1000 to 1002", "3 of 3"]
-    page.write_text(page.read_text().replace("| - | 1000 to 1002 |", "| -5 | 1000 to 1002 |"))
-    subprocess.run([*command, str(page), "--episodes", "1"], check=True, timeout=60)
-    assert rows(page.read_text())["`PlanarReach-v0`"][4:6] == ["-5", "1000"]
+    assert row[4:7] == [learned, "1000 to 1002", "3 of 3"]
+
+    # A learned policy of zeros gets the return of no action, and changes its own cell alone.
+    env = gymnasium.make("Tendril/PlanarReach-v0")
+    inputs, outputs = env.observation_space.shape[0], env.action_space.shape[0]
+    zeros = {"w0": np.zeros((inputs, outputs)), "b0": np.zeros(outputs)}
+    np.savez(tmp_path / "PlanarReach.npz", mean=np.zeros(inputs), deviation=np.ones(inputs), **zeros)
+    subprocess.run([*command, str(page), "--episodes", "1", "--learned", str(tmp_path)], check=True, timeout=60)
+    env.reset(seed=1000)
+    total, over = 0.0, False
+    while not over:
+        _, reward, terminated, truncated, _ = env.step(np.zeros(outputs, dtype=np.float32))
+        total, over = total + float(reward), terminated or truncated
+    assert rows(page.read_text())["`PlanarReach-v0`"] == [*row[:4], f"{total:.4g}", *row[5:]]
