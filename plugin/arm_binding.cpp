@@ -421,10 +421,7 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
     contacts_->response().measure(state_,
                                   {command.data(), static_cast<std::size_t>(command.size())},
                                   controller_->senses_response(), out);
-    if (!twists_.empty() && controller_->senses_response())
-      mechanics_.twists().untwist_columns(out.tip_response);
-    if (!turns_.empty() && controller_->senses_response())
-      mechanics_.turns().untwist_columns(state_.turns, out.tip_response);
+    if (controller_->senses_response()) mechanics_.frames().untwist_columns(out.tip_response);
   }
   if (obstacles_) {
     obstacles_->refresh(d);

@@ -20,6 +20,7 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
       motion_(static_cast<Eigen::Index>(coordinates_.size())),
       turns_(std::move(turns)),
       twists_(std::move(twists)),
+      frames_(turns_.empty() ? twists_.bends() : turns_.bends()),
       own_(RobotSizes{static_cast<int>(coordinates_.size()), static_cast<int>(tendons.size())}),
       turn_rates_(turns_.count()) {
   std::size_t joints = 0;
@@ -80,12 +81,12 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   for (std::size_t k = 0; k < coordinates_.size(); ++k)
     deflection += measure_coordinate(k, state, out);
   out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
+  frames_.reset();
+  if (!turns_.empty()) turns_.measure(state.turns, frames_);
   if (!twists_.empty()) measure_twists(state, out);
-  if (!turns_.empty()) {
-    turns_.untwist(state.turns, out.q, out.q_rate);
-    turns_.untwist_moments(state.turns, out.gravity_moment);
-    turns_.untwist_columns(state.turns, out.tip_jacobian);
-  }
+  frames_.untwist(out.q, out.q_rate);
+  frames_.untwist_moments(out.gravity_moment);
+  frames_.untwist_columns(out.tip_jacobian);
   measure_base(state, feed_setpoint, out);
 }
 
@@ -144,13 +145,13 @@ Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
   return (loaded_move - load * move) / stiffness_[k];
 }
 
-/// Measures in frames without twist, and adds to the deflections what gravity's twist does within
-/// the sections.
+/// Turns the sections' frames by the twist, and adds to the deflections what gravity's twist does
+/// within the sections.
 void ArmMechanics::measure_twists(const State& state, ArmMeasurement& out) noexcept {
   const auto to_base = state.R_WB.transpose();
   Vector3d start = Vector3d::Zero();  // displacement of the section's start
   SectionTwists::Displacement whole;
-  twists_.measure(state.twists, options_.gravity,
+  twists_.measure(state.twists, options_.gravity, frames_,
                   [&](Eigen::Index bend, const SectionTwists::Displacement& so_far) {
                     const auto k = static_cast<std::size_t>(bend);
                     const std::size_t last = first_joint_[k] + coordinates_[k].joints.size() - 1;
@@ -163,9 +164,6 @@ void ArmMechanics::measure_twists(const State& state, ArmMeasurement& out) noexc
   out.tip_twist = twists_.tip_twist();
   out.twist_swing.head<3>() = to_base * twists_.swing().at(state.p_WE);
   out.twist_swing.tail<3>() = to_base * twists_.swing().turn();
-  twists_.untwist(out.q, out.q_rate);
-  twists_.untwist_moments(out.gravity_moment);
-  twists_.untwist_columns(out.tip_jacobian);
 }
 
 /// Measures feed and spin, and the force of the feed servo.
@@ -203,8 +201,7 @@ void ArmMechanics::measure_actuators(std::span<const double> servo_moments, cons
     out.moment[row] = servo_moments[k];
     if (!state.tendons.empty()) out.moment[row] += tendons_.force_on(row, out.tendon_tension);
   }
-  if (!twists_.empty()) twists_.untwist_moments(out.moment);
-  if (!turns_.empty()) turns_.untwist_moments(state.turns, out.moment);
+  frames_.untwist_moments(out.moment);
 }
 
 void ArmMechanics::servo_moments(const State& state, std::span<const double> setpoints,
@@ -239,7 +236,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
   own_ = command;
   if (!twists_.empty()) {
     twists_.twist(state.twists, measurement.timestep, twists, own_.q, own_.q_rate);
-    twists_.twist_moments(own_.moment);
+    frames_.twist_moments(own_.moment);
   }
   if (!turns_.empty()) turns_.twist(own_.q, own_.q_rate, turns, turn_rates_);
   if (!tendons_.tendons().empty()) command_tendons(state, own_, setpoints.subspan(servos_.size()));

@@ -86,6 +86,8 @@ class ArmMechanics {
   [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
   [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
   [[nodiscard]] const SectionTurns& turns() const noexcept { return turns_; }
+  /// The frames of the sections, as turned in the last `measure`.
+  [[nodiscard]] const TurnedFrames& frames() const noexcept { return frames_; }
   [[nodiscard]] const TendonDrive& tendon_drive() const noexcept { return tendons_; }
   /// Returns whether the tendons feed the errors of the bends back.
   [[nodiscard]] bool tendons_feed_back() const noexcept {
@@ -180,6 +182,7 @@ class ArmMechanics {
   TendonDrive::Motion motion_;  // for the tendons
   SectionTurns turns_;
   SectionTwists twists_;
+  TurnedFrames frames_;
   ArmCommand own_{0};               // of the joints
   std::vector<double> turn_rates_;  // commanded
 };

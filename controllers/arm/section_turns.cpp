@@ -22,21 +22,24 @@ SectionTurns::SectionTurns(std::vector<TurningSection> sections) : sections_(std
   }
 }
 
-void SectionTurns::untwist(std::span<const JointState> turns, Eigen::Ref<Eigen::VectorXd> q,
-                           Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept {
-  for_each_section(turns, [&](Eigen::Index k, double c, double s, double rate) {
-    rotate_pair(c, s, q[k], q[k + 1]);
-    rotate_pair(c, s, q_rate[k], q_rate[k + 1]);
-    q_rate[k] -= rate * q[k + 1];
-    q_rate[k + 1] += rate * q[k];
-  });
+std::vector<Eigen::Index> SectionTurns::bends() const {
+  std::vector<Eigen::Index> bends;
+  if (!empty())
+    for (const TurningSection& section : sections_) bends.push_back(section.bend);
+  return bends;
 }
 
-void SectionTurns::untwist_moments(std::span<const JointState> turns,
-                                   Eigen::Ref<Eigen::VectorXd> moments) const noexcept {
-  for_each_section(turns, [&](Eigen::Index k, double c, double s, double /*rate*/) {
-    rotate_pair(c, s, moments[k], moments[k + 1]);
-  });
+void SectionTurns::measure(std::span<const JointState> turns, TurnedFrames& frames) const noexcept {
+  std::size_t turn = 0;
+  double psi = 0.0, rate = 0.0;
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    if (sections_[i].servo >= 0) {
+      psi += turns[turn].position;
+      rate += turns[turn].velocity;
+      ++turn;
+    }
+    frames.add(i, psi, rate);
+  }
 }
 
 void SectionTurns::twist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate,
@@ -63,8 +66,8 @@ void SectionTurns::twist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::Vector
     const double c = std::cos(psi), s = std::sin(psi);
     u_rate += psi_rate * v;
     v_rate -= psi_rate * u;
-    rotate_pair(c, -s, u, v);
-    rotate_pair(c, -s, u_rate, v_rate);
+    TurnedFrames::rotate(c, -s, u, v);
+    TurnedFrames::rotate(c, -s, u_rate, v_rate);
     if (section.servo >= 0) v = v_rate = 0.0;
   }
 }

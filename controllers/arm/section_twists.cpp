@@ -16,43 +16,22 @@ SectionTwists::SectionTwists(std::vector<TwistingSection> sections)
     : sections_(std::move(sections)),
       damping_time_(std::numeric_limits<double>::infinity()),
       measured_(sections_.size()),
-      rates_(sections_.size()),
       by_gravity_(sections_.size()) {
   for (const TwistingSection& section : sections_)
     for (const TwistingSection::Hinge& hinge : section.hinges)
       damping_time_ = std::min(damping_time_, hinge.damping / hinge.stiffness);
 }
 
+std::vector<Eigen::Index> SectionTwists::bends() const {
+  std::vector<Eigen::Index> bends;
+  for (const TwistingSection& section : sections_) bends.push_back(section.bend);
+  return bends;
+}
+
 TwistState SectionTwists::make_state() const {
   std::size_t count = 0;
   for (const TwistingSection& section : sections_) count += section.hinges.size();
   return {.hinges = std::vector<JointState>(count), .inertias = std::vector<double>(count)};
-}
-
-void SectionTwists::untwist(Eigen::Ref<Eigen::VectorXd> q,
-                            Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept {
-  for (std::size_t i = 0; i < sections_.size(); ++i) {
-    const Eigen::Index k = sections_[i].bend;
-    const double c = std::cos(measured_[i]), s = std::sin(measured_[i]);
-    rotate_pair(c, s, q[k], q[k + 1]);
-    rotate_pair(c, s, q_rate[k], q_rate[k + 1]);
-    q_rate[k] -= rates_[i] * q[k + 1];
-    q_rate[k + 1] += rates_[i] * q[k];
-  }
-}
-
-void SectionTwists::untwist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept {
-  for (std::size_t i = 0; i < sections_.size(); ++i) {
-    const Eigen::Index k = sections_[i].bend;
-    rotate_pair(std::cos(measured_[i]), std::sin(measured_[i]), moments[k], moments[k + 1]);
-  }
-}
-
-void SectionTwists::twist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept {
-  for (std::size_t i = 0; i < sections_.size(); ++i) {
-    const Eigen::Index k = sections_[i].bend;
-    rotate_pair(std::cos(measured_[i]), -std::sin(measured_[i]), moments[k], moments[k + 1]);
-  }
 }
 
 double SectionTwists::swing_frequency(const TwistState& state) const noexcept {
@@ -75,8 +54,8 @@ void SectionTwists::twist(const TwistState& state, double timestep, std::span<do
     const double angle = by_gravity_[i] + means[i];
     const double c = std::cos(angle), s = std::sin(angle);
     const Eigen::Index k = sections_[i].bend;
-    rotate_pair(c, -s, q[k], q[k + 1]);
-    rotate_pair(c, -s, q_rate[k], q_rate[k + 1]);
+    TurnedFrames::rotate(c, -s, q[k], q[k + 1]);
+    TurnedFrames::rotate(c, -s, q_rate[k], q_rate[k + 1]);
   }
 }
 

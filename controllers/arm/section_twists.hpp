@@ -1,12 +1,11 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <algorithm>
 #include <span>
 #include <vector>
 
-#include "controllers/arm/rotate_pair.hpp"
 #include "controllers/arm/servo.hpp"
+#include "controllers/arm/turned_frames.hpp"
 
 namespace tendril {
 
@@ -28,15 +27,11 @@ struct TwistState {
   std::vector<double> inertias;  ///< of all bodies that a hinge moves, about its axis [kg m^2]
 };
 
-/// The twist of an arm's sections. It turns the frames in which the hinges of a section bend by
-/// psi, the twist up to its middle. Controllers have the coordinates u, v of frames without twist:
-///
-///     (u, v) = R(psi) (a, b),    a, b: sums of a section's hinges about y and, negative, about x
-///
-/// What is measured is turned by the measured twist. Commands are turned back by the twist that is
-/// compensated: what gravity does to the measured shape, and a slow mean of what the measured twist
-/// differs from that. Source: docs/theory/control.md, "Tip integral". The functions allocate
-/// nothing.
+/// The twist of an arm's sections. It turns the frames of a section by the twist up to its middle
+/// (TurnedFrames). What is measured is turned by the measured twist. Commands are turned back by
+/// the twist that is compensated: what gravity does to the measured shape, and a slow mean of what
+/// the measured twist differs from that. Source: docs/theory/control.md, "Tip integral". The
+/// functions allocate nothing.
 class SectionTwists {
  public:
   SectionTwists() = default;
@@ -44,8 +39,10 @@ class SectionTwists {
   explicit SectionTwists(std::vector<TwistingSection> sections);
 
   [[nodiscard]] bool empty() const noexcept { return sections_.empty(); }
-  [[nodiscard]] std::size_t section_count() const noexcept { return sections_.size(); }
+  /// Coordinate u of each section of the arm; none if no section twists.
+  [[nodiscard]] std::vector<Eigen::Index> bends() const;
   [[nodiscard]] TwistState make_state() const;
+
   /// What twist does to points of the arm, by a sum of small rotations about hinges; world frame.
   class Displacement {
    public:
@@ -62,11 +59,11 @@ class SectionTwists {
     Eigen::Vector3d turn_ = Eigen::Vector3d::Zero(), offset_ = Eigen::Vector3d::Zero();
   };
 
-  /// Finds the sections' psi of a state, as measured and as gravity [m/s^2] does it, and calls
-  /// `end_of_section(bend, displacement)` after each section with what gravity's twist up to there
-  /// does in excess of psi: the twist within the sections.
+  /// Finds the twist up to the middles of the sections, as measured, which turns their frames, and
+  /// as gravity [m/s^2] does it. Calls `end_of_section(bend, displacement)` after each section with
+  /// what gravity's twist up to there does in excess of that: the twist within the sections.
   template <class Use>
-  void measure(const TwistState& state, const Eigen::Vector3d& gravity,
+  void measure(const TwistState& state, const Eigen::Vector3d& gravity, TurnedFrames& frames,
                const Use& end_of_section) noexcept {
     std::size_t first = 0;
     Displacement excess;
@@ -75,7 +72,9 @@ class SectionTwists {
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       const std::size_t count = sections_[i].hinges.size();
       const double before = by_gravity;
-      measured_[i] = measured, rates_[i] = rate, by_gravity_[i] = by_gravity;
+      double middle_rate = rate;
+      measured_[i] = measured;
+      by_gravity_[i] = by_gravity;
       for (std::size_t j = 0; j < count; ++j) {
         const JointState& hinge = state.hinges[first + j];
         const TwistingSection::Hinge& of = sections_[i].hinges[j];
@@ -84,7 +83,7 @@ class SectionTwists {
         swing_.add(hinge, hinge.position - angle);
         const double part = (static_cast<double>(count - j) - 0.5) / static_cast<double>(count);
         measured_[i] += part * hinge.position;
-        rates_[i] += part * hinge.velocity;
+        middle_rate += part * hinge.velocity;
         by_gravity_[i] += part * angle;
         measured += hinge.position;
         rate += hinge.velocity;
@@ -95,6 +94,7 @@ class SectionTwists {
         excess.add(state.hinges[first + count - 1], by_gravity_[i] - by_gravity);
       }
       first += count;
+      frames.add(i, measured_[i], middle_rate);
       end_of_section(sections_[i].bend, excess);
     }
     tip_twist_ = measured;
@@ -107,29 +107,17 @@ class SectionTwists {
   /// Rotation of the tip about its axis by the measured twist [rad].
   [[nodiscard]] double tip_twist() const noexcept { return tip_twist_; }
 
-  /// Replaces coordinates and rates of the joints by those of controllers [rad], [rad/s].
-  void untwist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
-  /// The same of moments on the coordinates, or of columns of derivatives with respect to them.
-  void untwist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept;
-  template <class Matrix>
-  void untwist_columns(Matrix& columns) const noexcept {
-    for (std::size_t i = 0; i < sections_.size(); ++i)
-      rotate_columns(measured_[i], columns, sections_[i].bend);
-  }
-
   /// Replaces commanded coordinates and rates by those of the joints.
   /// @param means  of what the sections' measured twist differs from gravity's, in: of the last
   ///               step, out: of this one [rad]
   void twist(const TwistState& state, double timestep, std::span<double> means,
              Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
-  /// Replaces commanded moments by those of the joints.
-  void twist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept;
 
  private:
   std::vector<TwistingSection> sections_;
   double damping_time_ = 0.0;  // least of the hinges [s]
   // Of the last `measure`.
-  std::vector<double> measured_, rates_, by_gravity_;  // of each section
+  std::vector<double> measured_, by_gravity_;  // of each section
   Displacement swing_;
   double tip_twist_ = 0.0;
 };

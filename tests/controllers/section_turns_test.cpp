@@ -63,7 +63,9 @@ TEST_CASE("section turns: commands are the own angles of the states, measured ba
     joints[turn].velocity = rates[turn];
     ++turn;
   }
-  section_turns.untwist(joints, q, q_rate);
+  TurnedFrames frames(section_turns.bends());
+  section_turns.measure(joints, frames);
+  frames.untwist(q, q_rate);
   CHECK((q - desired).norm() < 1e-12);
   CHECK((q_rate - rate).norm() < 1e-9);
 }
@@ -102,7 +104,9 @@ TEST_CASE("section turns: power is the same in both coordinates", "[controllers]
     }
   }
   const double power = moment.dot(rate);
-  section_turns.untwist(joints, q, rate);
-  section_turns.untwist_moments(joints, moment);
+  TurnedFrames frames(section_turns.bends());
+  section_turns.measure(joints, frames);
+  frames.untwist(q, rate);
+  frames.untwist_moments(moment);
   CHECK(moment.dot(rate) == Approx(power));
 }

@@ -16,6 +16,7 @@ namespace {
 struct Twisted {
   ContinuumRobot robot{std::vector<SectionParameters>(3, SectionParameters{.length = 0.1})};
   SectionTwists twists;
+  TurnedFrames frames;
   TwistState state;
 
   explicit Twisted(Random& random) {
@@ -25,6 +26,7 @@ struct Twisted {
     sections[0].hinges.assign(1, {.mass = 1.0, .stiffness = 2.0, .damping = 0.1});
     sections[2].hinges.assign(1, {.mass = 1.0, .stiffness = 2.0, .damping = 0.1});
     twists = SectionTwists(sections);
+    frames = TurnedFrames(twists.bends());
     state = twists.make_state();
     for (JointState& hinge : state.hinges) {
       hinge.position = random.uniform(-0.6, 0.6);
@@ -33,12 +35,13 @@ struct Twisted {
     measure();
   }
   void measure() {
-    twists.measure(state, Eigen::Vector3d::Zero(),
+    frames.reset();
+    twists.measure(state, Eigen::Vector3d::Zero(), frames,
                    [](Eigen::Index, const SectionTwists::Displacement&) {});
   }
   [[nodiscard]] Eigen::VectorXd untwisted(const Eigen::VectorXd& joints) const {
     Eigen::VectorXd q = joints, rate = Eigen::VectorXd::Zero(q.size());
-    twists.untwist(q, rate);
+    frames.untwist(q, rate);
     return q;
   }
   [[nodiscard]] Eigen::Isometry3d tip(const Eigen::VectorXd& q) const {
@@ -86,7 +89,7 @@ TEST_CASE("section twists: rates are the derivatives of the coordinates", "[cont
   Twisted arm(random);
   const Eigen::VectorXd joints = random_bends(random), rates = random_bends(random);
   Eigen::VectorXd q = joints, q_rate = rates;
-  arm.twists.untwist(q, q_rate);
+  arm.frames.untwist(q, q_rate);
   constexpr double kStep = 1e-6;
   Twisted later = arm, sooner = arm;
   for (std::size_t j = 0; j < arm.state.hinges.size(); ++j) {
@@ -127,9 +130,9 @@ TEST_CASE("section twists: moments do the same work on both coordinates", "[cont
   const Twisted arm(random);
   const Eigen::VectorXd joints = random_bends(random), moments = random_bends(random);
   Eigen::VectorXd q = arm.untwisted(joints), on_q = moments, back = moments;
-  arm.twists.untwist_moments(on_q);
+  arm.frames.untwist_moments(on_q);
   CHECK(on_q.dot(q) == Approx(moments.dot(joints)));
   back = on_q;
-  arm.twists.twist_moments(back);
+  arm.frames.twist_moments(back);
   CHECK((back - moments).norm() < 1e-12);
 }
