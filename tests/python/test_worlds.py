@@ -117,18 +117,14 @@ def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, tmp_path, leng
     assert worlds.controllers[0].status.numpy()[0] == run.data.sensor("arm_status").data[0]
 
 
-def test_a_late_measurement_of_the_tip_is_as_late_as_in_the_c_engine(experiment):
+def test_a_late_measurement_of_the_tip_is_as_late_as_in_the_c_engine(experiment, beside_c):
     file = experiment('[vary]\n"controller.sensor_delay" = { uniform = [0.004, 0.08] }\n')
     steps = 400
     worlds = Worlds(file, 2, "cpu", seed=3)
     runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
-    worlds.step(steps)
-    for run in runs:
-        for _ in range(steps):
-            run.step()
-    meant = np.stack([run.data.qpos for run in runs])
+    positions, meant, _, _ = beside_c(worlds, runs, steps)
     assert np.ptp(meant, axis=0).max() > 1e-4  # rad: the draws matter
-    assert worlds.qpos.numpy() == pytest.approx(meant, abs=1e-5)  # rad, of a motion of about 1 rad
+    assert positions == pytest.approx(meant, abs=1e-5)  # rad, of a motion of about 1 rad
     worlds.reset(np.array([True, False]))
     worlds.step(steps)
     assert worlds.qpos.numpy()[0] == pytest.approx(meant[0], abs=1e-5)

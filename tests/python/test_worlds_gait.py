@@ -141,16 +141,14 @@ def drifting(file, velocity, seeds=(None,)):
     return worlds, runs
 
 
-def compared(worlds, runs, steps):
-    """The joints of all worlds and runs after as many steps, and what the controllers report."""
-    worlds.step(steps)
-    for run in runs:
-        for _ in range(steps):
-            run.step()
-    gait, names = worlds.controllers[0], ("status", "progress", "goals")
-    ours = [getattr(gait, name).numpy() for name in names]
-    meant = [np.array([run.data.sensor(f"S_{name}").data[0] for run in runs]) for name in names]
-    return worlds.qpos.numpy()[:, 7:], np.stack([run.data.qpos[7:] for run in runs]), ours, meant
+@pytest.fixture
+def compared(beside_c):
+    def step(worlds, runs, steps):
+        """The joints of all worlds and runs after as many steps, and what the controllers report."""
+        positions, meant, ours, reported = beside_c(worlds, runs, steps, "status", "progress", "goals")
+        return positions[:, 7:], meant[:, 7:], ours, reported
+
+    return step
 
 
 # Of floating snakes, which their gaits hardly move; speed in m/s: one drifts by more than its length in a period.
@@ -163,7 +161,7 @@ STALLS = {
 
 
 @pytest.mark.parametrize("task", STALLS)
-def test_without_progress_the_status_is_that_of_the_c_engine(experiment, task):
+def test_without_progress_the_status_is_that_of_the_c_engine(experiment, compared, task):
     controller, speed, steps = STALLS[task]
     file = experiment(FREE, controller + "\nfrequency = 3\nstall_periods = 0.5")
     worlds, runs = drifting(file, (speed, 0.0))
@@ -176,7 +174,7 @@ def test_without_progress_the_status_is_that_of_the_c_engine(experiment, task):
 
 
 @pytest.mark.parametrize("gait", ["vertical_wave", "sidewinding"])
-def test_a_path_on_the_ground_is_followed_as_in_the_c_engine(experiment, gait):
+def test_a_path_on_the_ground_is_followed_as_in_the_c_engine(experiment, compared, gait):
     file = experiment(
         FREE, f'gait = "{gait}"\nground_path = [0, 0, 0.4, 0, 0.8, 0.25, 0.9, 0.7]\ngoal_tolerance = 0.15'
     )
@@ -193,7 +191,7 @@ def test_a_path_on_the_ground_is_followed_as_in_the_c_engine(experiment, gait):
 
 
 @pytest.mark.parametrize("gait", ["vertical_wave", "sidewinding"])
-def test_paths_among_obstacles_are_those_of_the_c_engine(experiment, gait):
+def test_paths_among_obstacles_are_those_of_the_c_engine(experiment, compared, gait):
     vary = '[vary]\n"controller.goals" = { uniform = [[0.6, -0.1, 2, -0.8], [0.7, 0, 2.3, 1]] }\n'
     file = experiment(
         POSTS,

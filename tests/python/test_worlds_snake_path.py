@@ -54,16 +54,7 @@ def experiment(tmp_path):
     return written
 
 
-def compared(worlds, runs, steps):
-    """The positions of all worlds and runs after as many steps, status, and progress."""
-    worlds.step(steps)
-    for run in runs:
-        for _ in range(steps):
-            run.step()
-    snake, names = worlds.controllers[0], ("status", "progress", "path_error")
-    ours = [getattr(snake, name).numpy() for name in names]
-    meant = [np.array([run.data.sensor(f"S_{name}").data[0] for run in runs]) for name in names]
-    return worlds.qpos.numpy(), np.stack([run.data.qpos for run in runs]), ours, meant
+REPORTS = ("status", "progress", "path_error")
 
 
 @pytest.mark.parametrize(
@@ -71,12 +62,12 @@ def compared(worlds, runs, steps):
     [(CARRIAGE, CURVED + "back = true\n", "[0.5, 0.8]"), ("base = 'fixed'", UNFOLDED, "[0.07, 0.14]")],
     ids=["fed", "unfolded"],
 )
-def test_the_motion_along_a_path_is_that_of_the_c_engine(experiment, base, controller, speeds):
+def test_the_motion_along_a_path_is_that_of_the_c_engine(experiment, beside_c, base, controller, speeds):
     file = experiment(controller, base, more=f'[vary]\n"controller.speed" = {{ uniform = {speeds} }}\n')
     worlds, runs = Worlds(file, 2, "cpu", seed=3), [td.Experiment(file).start(seed) for seed in (3, 4)]
     spread = 0.0
     for _ in range(6):
-        positions, meant, ours, reported = compared(worlds, runs, 200)
+        positions, meant, ours, reported = beside_c(worlds, runs, 200, *REPORTS)
         assert positions == pytest.approx(meant, abs=1e-5)  # rad, m
         for own, c in zip(ours, reported, strict=True):
             assert own == pytest.approx(c, abs=1e-5)
@@ -85,10 +76,10 @@ def test_the_motion_along_a_path_is_that_of_the_c_engine(experiment, base, contr
     assert ours[0].max() == td.ControllerStatus.FINISHED
 
 
-def test_a_wall_in_the_way_jams_it_as_in_the_c_engine(experiment):
+def test_a_wall_in_the_way_jams_it_as_in_the_c_engine(experiment, beside_c):
     file = experiment(CURVED, wall=0.68)
     worlds, runs = Worlds(file, 1, "cpu"), [td.Experiment(file).start()]
-    positions, meant, ours, reported = compared(worlds, runs, 800)
+    positions, meant, ours, reported = beside_c(worlds, runs, 800, *REPORTS)
     assert ours[0][0] == reported[0][0] == td.ControllerStatus.JAMMED
     assert positions == pytest.approx(meant, abs=0.02)
     worlds.reset()

@@ -18,6 +18,7 @@ import warp as wp
 
 import tendril as td
 from tendril.worlds import kinematics
+from tendril.worlds.controller import Engine, engine_of
 from tendril.worlds.tables import BoundRobot, Table
 
 LENGTH_SCALE = 0.05  # m: a length change of this size counts as 1 rad
@@ -93,24 +94,6 @@ class Arm:
     feed_mass: numbers  # that it moves, kg
     timestep: number
     settings: wp.array(dtype=ArmSettings)
-
-
-@wp.struct
-class Engine:
-    """Arrays of the engine that a measurement reads."""
-
-    qpos_address: wp.array(dtype=int)
-    dof_address: wp.array(dtype=int)
-    joint_body: wp.array(dtype=int)
-    qpos: wp.array2d(dtype=float)
-    qvel: wp.array2d(dtype=float)
-    xanchor: wp.array2d(dtype=wp.vec3)
-    xaxis: wp.array2d(dtype=wp.vec3)
-    subtree_com: wp.array2d(dtype=wp.vec3)
-    xpos: wp.array2d(dtype=wp.vec3)
-    xmat: wp.array2d(dtype=wp.mat33)
-    site_xpos: wp.array2d(dtype=wp.vec3)
-    site_xmat: wp.array2d(dtype=wp.mat33)
 
 
 @wp.struct
@@ -462,13 +445,8 @@ class BoundArm(BoundRobot):
 
     def measure(self, model: Any, data: Any) -> None:
         """Measures, from the positions of this step."""
-        engine = Engine()
-        engine.qpos_address, engine.dof_address = model.jnt_qposadr, model.jnt_dofadr
-        engine.joint_body = model.jnt_bodyid
-        for key in ("qpos", "qvel", "xanchor", "xaxis", "subtree_com", "xpos", "xmat", "site_xpos", "site_xmat"):
-            setattr(engine, key, getattr(data, key))
-        self.engine = engine
-        self.launch(measure, [self.arm, engine, self.step])
+        self.engine = engine_of(model, data)
+        self.launch(measure, [self.arm, self.engine, self.step])
 
     def write_setpoints(self, data: Any) -> None:
         """Writes `ctrl` from the command of the step."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import warp as wp
 
-from tendril.worlds.arm import Arm, BoundArm, Engine, number, rows, vec3, wide, wide_matrix
+from tendril.worlds.arm import Arm, BoundArm, number, rows, vec3, wide, wide_matrix
+from tendril.worlds.controller import Engine
 
 ROOM = 64  # contacts of a tip
 TIP_RADII = 3.0  # that the tip is long

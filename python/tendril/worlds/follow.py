@@ -17,7 +17,6 @@ from tendril.worlds.arm import (
     LENGTH_SCALE,
     Arm,
     BoundArm,
-    Engine,
     Integral,
     Step,
     cholesky_solve,
@@ -36,6 +35,7 @@ from tendril.worlds.arm import (
     vec3,
 )
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
+from tendril.worlds.controller import ControllerOfPath, Engine
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.poses import jam_feed_force
 from tendril.worlds.tables import Table, stacked
@@ -644,8 +644,8 @@ def _forget(chosen: wp.array(dtype=bool), path: _Path, integral: Integral, memor
         memory.q[world, k] = ZERO
 
 
-class Follow:
-    """The controller of one arm in all worlds; `before_actuation` is called between the halves of a step."""
+class Follow(ControllerOfPath):
+    """The controller of one arm in all worlds."""
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
@@ -680,7 +680,7 @@ class Follow:
         memory.columns = bound.zeros(2 * sections, kind=vec3)
         memory.normal, memory.factor = (bound.zeros(2 * sections, 2 * sections) for _ in range(2))
         memory.gradient, memory.bends = bound.zeros(2 * sections), bound.zeros(2 * sections)
-        self._memory = memory
+        self._memory = self._told = memory
 
     def _begin_trail(self, path: Any) -> None:
         bound = self._bound
@@ -696,16 +696,6 @@ class Follow:
     def tip_error(self) -> Any:
         """Distance of each world's tip from its point of the path in the last step, (count,), m."""
         return self._memory.tip_error
-
-    @property
-    def progress(self) -> Any:
-        """Of each world's advance, (count,), 0 to 1."""
-        return self._memory.progress
-
-    @property
-    def status(self) -> Any:
-        """Of each world, (count,): tendril.ControllerStatus."""
-        return self._memory.status
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""

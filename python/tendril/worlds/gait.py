@@ -17,6 +17,7 @@ import tendril as td
 from tendril.worlds import ground as on_ground
 from tendril.worlds import watch
 from tendril.worlds.arm import smooth_step, wide
+from tendril.worlds.controller import ControllerOfPath
 from tendril.worlds.tables import BoundRobot, Table, require_same
 
 _number, _vec2, _vec3 = wp.float64, wp.vec2d, wp.vec3d
@@ -624,8 +625,8 @@ def _forget(chosen: wp.array(dtype=bool), fresh: _State, path: _GroundMemory, me
         memory.bin_heading[world, b] = _vec2()
 
 
-class Gait:
-    """The controller of one snake in all worlds; `before_actuation` is called between the halves of a step."""
+class Gait(ControllerOfPath):
+    """The controller of one snake in all worlds."""
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
@@ -666,21 +667,11 @@ class Gait:
         memory.bin_heading = bound.zeros(BINS, kind=_vec2)
         memory.watch, memory.advance = bound.zeros(kind=_Progress), bound.zeros(kind=_Advance)
         memory.status, memory.progress, memory.goals = bound.zeros(kind=int), bound.zeros(), bound.zeros(kind=int)
-        self._memory = memory
+        self._memory = self._told = memory
         fresh = _State()
         fresh.side = fresh.side_target = fresh.speed_factor = 1.0
         fresh.from_stage = fresh.bin = -1
         self._fresh = fresh
-
-    @property
-    def status(self) -> Any:
-        """Of each world, (count,): tendril.ControllerStatus."""
-        return self._memory.status
-
-    @property
-    def progress(self) -> Any:
-        """Of the task of each world, (count,), 0 to 1."""
-        return self._memory.progress
 
     @property
     def goals(self) -> Any:
@@ -696,9 +687,6 @@ class Gait:
         inputs = [self._snake, model.jnt_qposadr, data.qpos, data.subtree_com, data.site_xpos]
         inputs += [data.site_xmat, data.mocap_pos, self._ground, self._path, self._memory, data.ctrl]
         self._bound.launch(_update, inputs)
-
-    def after_step(self, data: Any) -> None:
-        """Nothing is kept of this step's forces."""
 
 
 def _settings_of(table: Table) -> Any:

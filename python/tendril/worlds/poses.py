@@ -33,6 +33,7 @@ from tendril.worlds.arm import (
     tables,
     vec3,
 )
+from tendril.worlds.controller import ControllerOfPath
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.tables import Table, stacked
 
@@ -217,8 +218,8 @@ def _forget(chosen: wp.array(dtype=bool), integral: Integral, memory: _Memory):
         forget_integral(world, integral)
 
 
-class FollowPoses:
-    """The controller of one arm in all worlds; `before_actuation` is called between the halves of a step."""
+class FollowPoses(ControllerOfPath):
+    """The controller of one arm in all worlds."""
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
@@ -241,22 +242,12 @@ class FollowPoses:
         memory.tip_error, memory.progress = bound.zeros(), bound.zeros()
         frames = len(bound.robot.sections) + 1
         memory.rotations, memory.ends = bound.zeros(frames, kind=mat33), bound.zeros(frames, kind=vec3)
-        self._memory = memory
+        self._memory = self._told = memory
 
     @property
     def tip_error(self) -> Any:
         """Distance of each world's tip from that of the planned pose in the last step, (count,), m."""
         return self._memory.tip_error
-
-    @property
-    def progress(self) -> Any:
-        """On the schedule of each world, (count,), 0 to 1."""
-        return self._memory.progress
-
-    @property
-    def status(self) -> Any:
-        """Of each world, (count,): tendril.ControllerStatus."""
-        return self._memory.status
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
@@ -268,9 +259,6 @@ class FollowPoses:
         bound.measure(model, data)
         bound.launch(_command, [bound.arm, self._schedule, bound.integral, bound.step, self._memory])
         bound.write_setpoints(data)
-
-    def after_step(self, data: Any) -> None:
-        """Nothing is kept of this step's forces."""
 
 
 def _settings_of(table: Table) -> Any:

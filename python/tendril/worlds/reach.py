@@ -18,7 +18,6 @@ from tendril.worlds.arm import (
     LENGTH_SCALE,
     Arm,
     BoundArm,
-    Engine,
     Integral,
     Step,
     compensate_deflection,
@@ -36,6 +35,7 @@ from tendril.worlds.arm import (
 )
 from tendril.worlds.batch import BatchKinematics
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable
+from tendril.worlds.controller import Controller, Engine
 from tendril.worlds.tables import Table
 
 LEAD_RATIO = 0.1  # of the integral's gain
@@ -268,8 +268,8 @@ def _forget(
     memory.hold[world] = number(0.0)
 
 
-class Reach:
-    """The controller of one arm in all worlds; `before_actuation` is called between the halves of a step."""
+class Reach(Controller):
+    """The controller of one arm in all worlds."""
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
@@ -295,7 +295,7 @@ class Reach:
         aim.start_feed = bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         aim.tip_error, aim.status = bound.zeros(), bound.zeros(kind=int)
-        self._aim = aim
+        self._aim = self._told = aim
         self._goal = aim.goal.reshape((count, 4, 4)) if aim.has_direction else aim.goal
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
@@ -313,11 +313,6 @@ class Reach:
     def tip_error(self) -> Any:
         """Distance of each world's tip from its target in the last step, (count,), m."""
         return self._aim.tip_error
-
-    @property
-    def status(self) -> Any:
-        """Of each world, (count,): tendril.ControllerStatus."""
-        return self._aim.status
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""

@@ -14,6 +14,7 @@ import warp as wp
 
 import tendril as td
 from tendril.worlds.arm import smooth_step, wide, wide_matrix
+from tendril.worlds.controller import ControllerOfPath, Engine, engine_of
 from tendril.worlds.tables import BoundRobot, Table, require_same, stacked
 
 number, vec3 = wp.float64, wp.vec3d
@@ -79,27 +80,13 @@ class _Memory:
     path_error: wp.array(dtype=number)
 
 
-@wp.struct
-class _Engine:
-    """Arrays of the engine that a measurement reads."""
-
-    qpos_address: wp.array(dtype=int)
-    joint_body: wp.array(dtype=int)
-    qpos: wp.array2d(dtype=float)
-    xanchor: wp.array2d(dtype=wp.vec3)
-    xaxis: wp.array2d(dtype=wp.vec3)
-    subtree_com: wp.array2d(dtype=wp.vec3)
-    site_xpos: wp.array2d(dtype=wp.vec3)
-    site_xmat: wp.array2d(dtype=wp.mat33)
-
-
 @wp.func
 def _settings_in(snake: _Snake, world: int):
     return snake.settings[world % snake.settings.shape[0]]
 
 
 @wp.func
-def _position(snake: _Snake, engine: _Engine, world: int, j: int):
+def _position(snake: _Snake, engine: Engine, world: int, j: int):
     return number(engine.qpos[world, engine.qpos_address[snake.joint[j]]])
 
 
@@ -114,7 +101,7 @@ def _distance(at: vec3, first: vec3, second: vec3, p: vec3):
 
 
 @wp.func
-def _path_error(snake: _Snake, engine: _Engine, world: int, period: int):
+def _path_error(snake: _Snake, engine: Engine, world: int, period: int):
     """Largest distance of a joint or the head from the path."""
     to_base = wp.transpose(wide_matrix(engine.site_xmat[world, snake.tail_site]))
     tail = wide(engine.site_xpos[world, snake.tail_site])
@@ -134,7 +121,7 @@ def _path_error(snake: _Snake, engine: _Engine, world: int, period: int):
 
 
 @wp.func
-def _plan(snake: _Snake, engine: _Engine, world: int, settings: _Settings, memory: _Memory):
+def _plan(snake: _Snake, engine: Engine, world: int, settings: _Settings, memory: _Memory):
     """Once per period."""
     state = memory.state[world]
     memory.path_error[world] = _path_error(snake, engine, world, state.next)
@@ -146,7 +133,7 @@ def _plan(snake: _Snake, engine: _Engine, world: int, settings: _Settings, memor
 
 
 @wp.func
-def _load(snake: _Snake, engine: _Engine, world: int, j: int):
+def _load(snake: _Snake, engine: Engine, world: int, j: int):
     """Of gravity on all that a joint moves."""
     joint = snake.joint[j]
     axis, weight = wide(engine.xaxis[world, joint]), snake.mass[world % snake.mass.shape[0], j] * snake.gravity
@@ -157,7 +144,7 @@ def _load(snake: _Snake, engine: _Engine, world: int, j: int):
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _update(snake: _Snake, engine: _Engine, memory: _Memory, ctrl: wp.array2d(dtype=float)):
+def _update(snake: _Snake, engine: Engine, memory: _Memory, ctrl: wp.array2d(dtype=float)):
     world = wp.tid()
     settings = _settings_in(snake, world)
     if not memory.state[world].started:
@@ -209,8 +196,8 @@ def _forget(chosen: wp.array(dtype=bool), memory: _Memory):
         memory.path_error[world] = ZERO
 
 
-class SnakePath:
-    """The controller of one snake in all worlds; `before_actuation` is called between the halves of a step."""
+class SnakePath(ControllerOfPath):
+    """The controller of one snake in all worlds."""
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
@@ -245,17 +232,7 @@ class SnakePath:
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
         memory.start_angles = bound.zeros(snake.hinges)
         memory.progress, memory.path_error = bound.zeros(), bound.zeros()
-        self._memory = memory
-
-    @property
-    def status(self) -> Any:
-        """Of each world, (count,): tendril.ControllerStatus."""
-        return self._memory.status
-
-    @property
-    def progress(self) -> Any:
-        """Along the path of each world, (count,), 0 to 1."""
-        return self._memory.progress
+        self._memory = self._told = memory
 
     @property
     def path_error(self) -> Any:
@@ -268,14 +245,7 @@ class SnakePath:
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
-        engine = _Engine()
-        engine.qpos_address, engine.joint_body = model.jnt_qposadr, model.jnt_bodyid
-        for key in ("qpos", "xanchor", "xaxis", "subtree_com", "site_xpos", "site_xmat"):
-            setattr(engine, key, getattr(data, key))
-        self._bound.launch(_update, [self._snake, engine, self._memory, data.ctrl])
-
-    def after_step(self, data: Any) -> None:
-        """Nothing is kept of this step's forces."""
+        self._bound.launch(_update, [self._snake, engine_of(model, data), self._memory, data.ctrl])
 
 
 def _settings_of(table: Table) -> Any:

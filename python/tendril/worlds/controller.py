@@ -1,0 +1,58 @@
+"""What the controllers of worlds have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+
+@wp.struct
+class Engine:
+    """Arrays of the engine that a measurement reads."""
+
+    qpos_address: wp.array(dtype=int)
+    dof_address: wp.array(dtype=int)
+    joint_body: wp.array(dtype=int)
+    qpos: wp.array2d(dtype=float)
+    qvel: wp.array2d(dtype=float)
+    xanchor: wp.array2d(dtype=wp.vec3)
+    xaxis: wp.array2d(dtype=wp.vec3)
+    subtree_com: wp.array2d(dtype=wp.vec3)
+    xpos: wp.array2d(dtype=wp.vec3)
+    xmat: wp.array2d(dtype=wp.mat33)
+    site_xpos: wp.array2d(dtype=wp.vec3)
+    site_xmat: wp.array2d(dtype=wp.mat33)
+
+
+def engine_of(model: Any, data: Any) -> Any:
+    """The arrays of a model and its data on a device."""
+    engine = Engine()
+    engine.qpos_address, engine.dof_address = model.jnt_qposadr, model.jnt_dofadr
+    engine.joint_body = model.jnt_bodyid
+    for key in ("qpos", "qvel", "xanchor", "xaxis", "subtree_com", "xpos", "xmat", "site_xpos", "site_xmat"):
+        setattr(engine, key, getattr(data, key))
+    return engine
+
+
+class Controller:
+    """A controller of one robot in all worlds; `before_actuation` is called between the halves of a step."""
+
+    _told: Any  #: what it reports, a row for each world: `status`, and `progress` and `tip_error` where it has them
+
+    @property
+    def status(self) -> Any:
+        """Of each world, (count,): tendril.ControllerStatus."""
+        return self._told.status
+
+    def after_step(self, data: Any) -> None:
+        """Nothing is kept of this step's forces."""
+
+
+class ControllerOfPath(Controller):
+    """One with a path, a plan or a task that ends."""
+
+    @property
+    def progress(self) -> Any:
+        """Of each world on it, (count,), 0 to 1."""
+        return self._told.progress
