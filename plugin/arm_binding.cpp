@@ -444,8 +444,7 @@ void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoin
   memory_.command(next_own) = mechanics_.joint_command();
   if (!twists_.empty())
     memory_.swing_mean(next_own) +=
-        std::min(1.0, kSwingRate * mechanics_.twists().swing_frequency(state_.twists) *
-                          measurement_.timestep) *
+        std::min(1.0, kSwingRate * mechanics_.twists().swing_frequency() * measurement_.timestep) *
         measurement_.twist_swing;
   mechanics_.servo_moments(state_, setpoints, memory_.moments(next_own));
   const std::span<const double> tendons = setpoints.last(tendons_.size());

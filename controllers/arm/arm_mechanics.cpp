@@ -235,7 +235,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
                              std::span<double> twists, std::span<double> setpoints) noexcept {
   own_ = command;
   if (!twists_.empty()) {
-    twists_.twist(state.twists, measurement.timestep, twists, own_.q, own_.q_rate);
+    twists_.twist(measurement.timestep, twists, own_.q, own_.q_rate);
     frames_.twist_moments(own_.moment);
   }
   if (!turns_.empty()) turns_.twist(own_.q, own_.q_rate, turns, turn_rates_);

@@ -34,20 +34,9 @@ TwistState SectionTwists::make_state() const {
   return {.hinges = std::vector<JointState>(count), .inertias = std::vector<double>(count)};
 }
 
-double SectionTwists::swing_frequency(const TwistState& state) const noexcept {
-  double sum = 0.0;
-  std::size_t i = 0;
-  for (const TwistingSection& section : sections_)
-    for (const TwistingSection::Hinge& hinge : section.hinges)
-      sum += state.inertias[i++] / hinge.stiffness;
-  return 1.0 / std::sqrt(sum);
-}
-
-void SectionTwists::twist(const TwistState& state, double timestep, std::span<double> means,
-                          Eigen::Ref<Eigen::VectorXd> q,
+void SectionTwists::twist(double timestep, std::span<double> means, Eigen::Ref<Eigen::VectorXd> q,
                           Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept {
-  const double omega = swing_frequency(state);
-  const double rate = kRateFraction * damping_time_ * omega * omega;
+  const double rate = kRateFraction * damping_time_ * swing_frequency_ * swing_frequency_;
   const double part = std::min(1.0, rate * timestep);
   for (std::size_t i = 0; i < sections_.size(); ++i) {
     means[i] += part * (measured_[i] - by_gravity_[i] - means[i]);

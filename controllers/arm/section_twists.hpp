@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -69,6 +70,7 @@ class SectionTwists {
     Displacement excess;
     swing_ = {};
     double measured = 0.0, rate = 0.0, by_gravity = 0.0;
+    double squares = 0.0;  // sum of the squares of the hinges' periods, over (2 pi)^2
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       const std::size_t count = sections_[i].hinges.size();
       const double before = by_gravity;
@@ -88,6 +90,7 @@ class SectionTwists {
         measured += hinge.position;
         rate += hinge.velocity;
         by_gravity += angle;
+        squares += state.inertias[first + j] / of.stiffness;
       }
       if (count > 0) {
         excess.add(state.hinges[first], before - by_gravity_[i]);
@@ -98,10 +101,12 @@ class SectionTwists {
       end_of_section(sections_[i].bend, excess);
     }
     tip_twist_ = measured;
+    swing_frequency_ = 1.0 / std::sqrt(squares);
   }
 
-  /// A lower bound of the frequency of the slowest swing of the twist: Dunkerley's [rad/s].
-  [[nodiscard]] double swing_frequency(const TwistState& state) const noexcept;
+  /// A lower bound of the frequency of the slowest swing of the twist in the last `measure`:
+  /// Dunkerley's [rad/s].
+  [[nodiscard]] double swing_frequency() const noexcept { return swing_frequency_; }
   /// Displacement by what the measured twist differs from gravity's, of the last `measure`.
   [[nodiscard]] const Displacement& swing() const noexcept { return swing_; }
   /// Rotation of the tip about its axis by the measured twist [rad].
@@ -110,8 +115,8 @@ class SectionTwists {
   /// Replaces commanded coordinates and rates by those of the joints.
   /// @param means  of what the sections' measured twist differs from gravity's, in: of the last
   ///               step, out: of this one [rad]
-  void twist(const TwistState& state, double timestep, std::span<double> means,
-             Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
+  void twist(double timestep, std::span<double> means, Eigen::Ref<Eigen::VectorXd> q,
+             Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
 
  private:
   std::vector<TwistingSection> sections_;
@@ -119,7 +124,7 @@ class SectionTwists {
   // Of the last `measure`.
   std::vector<double> measured_, by_gravity_;  // of each section
   Displacement swing_;
-  double tip_twist_ = 0.0;
+  double tip_twist_ = 0.0, swing_frequency_ = 0.0;
 };
 
 }  // namespace tendril
