@@ -9,6 +9,7 @@
 #include "controllers/arm/reach_controller.hpp"
 #include "controllers/arm/steer_controller.hpp"
 #include "controllers/arm/touch_controller.hpp"
+#include "controllers/arm/whole_body_controller.hpp"
 #include "controllers/mobile/base_placement_controller.hpp"
 #include "controllers/mobile/mobile_reach_controller.hpp"
 #include "controllers/snake/snake_modes.hpp"
@@ -54,6 +55,10 @@ const std::vector<ControllerKind>& built_in_controllers() {
             "tendril.steer",
             "the tip of an endoscope or guidewire is steered along a path, while the base feeds it "
             "and its passive sections follow the wall"),
+        controller_kind<WholeBodyController>(
+            "tendril.whole_body",
+            "an arm on the flange of a robot arm: its joints and the sections move together, along "
+            "a path or to a mocap body"),
         controller_kind<TouchController>(
             "tendril.touch",
             "the tip presses on a surface with a force, and follows a mocap body along it"),

@@ -132,8 +132,24 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   measurement_.fundamental_mode_damping =
       fundamental_mode(m, base_body_, joints_, mechanics_, actuators_).damping;
   target_mocap_ = scene.target_mocap();
+  if (scene.carrier_joints()) bind_carrier(context, *scene.carrier_joints());
   if (controller_->senses_contacts())
     contacts_.emplace(m, mechanics_, joints_, base_body_, memory_.link_force.size());
+}
+
+void ArmBinding::bind_carrier(const InstanceContext& context, const Carrier& carrier) {
+  carrier.require_servos(context.model);
+  carrier_feed_forward_ = context.settings.flag("velocity_feed_forward") ? 1.0 : 0.0;
+  carrier_gravity_ =
+      compensated_gravity(context.model, context.settings.flag("gravity_compensation"));
+  for (std::size_t j = 0; j < carrier.joints.size(); ++j) {
+    actuators_.push_back(carrier.actuators[j]);
+    carrier_.push_back(bind_joint(context.model, carrier.joints[j], carrier.actuators[j]));
+    measurement_.carrier_lag = std::max(measurement_.carrier_lag, carrier_.back().servo.lag());
+  }
+  carrier_states_.resize(carrier_.size());
+  measurement_.carrier.setZero(static_cast<Eigen::Index>(carrier_.size()));
+  command_.carrier = command_.carrier_rate = measurement_.carrier;
 }
 
 int ArmBinding::add_servo(const InstanceContext& context, int actuator, double passive_damping,
@@ -371,7 +387,8 @@ int ArmBinding::friction_offset(const mjData* d, int row) const noexcept {
 void ArmBinding::end_step(const mjModel* m, const mjData* d,
                           std::span<double> next_own) const noexcept {
   if (!friction_coefficients_.empty()) {
-    const std::span<const int> actuators = std::span(actuators_).last(tendons_.size());
+    const std::span<const int> actuators =
+        std::span(actuators_).first(actuators_.size() - carrier_.size()).last(tendons_.size());
     const std::span<double> tension = memory_.tension(next_own),
                             friction = memory_.friction(next_own);
     for (std::size_t t = 0; t < tension.size(); ++t) {
@@ -415,6 +432,10 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];
   mechanics_.measure_actuators(memory_.moments(own), state_, tendon_commands_, out);
+  for (std::size_t j = 0; j < carrier_.size(); ++j) {
+    carrier_[j].read(d, carrier_states_[j]);
+    out.carrier[static_cast<Eigen::Index>(j)] = carrier_states_[j].position;
+  }
   if (contacts_) {
     contacts_->read(m, d, memory_.link_force(own));
     const auto command = memory_.command(own);
@@ -429,16 +450,26 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   }
   out.has_target = target_mocap_ >= 0;
   if (out.has_target) read_mocap_pose(d, target_mocap_, base_body_, out.X_BG);
-  return out.q.allFinite() && out.X_BE.matrix().allFinite();
+  return out.q.allFinite() && out.X_BE.matrix().allFinite() && out.carrier.allFinite();
 }
 
 bool ArmBinding::command_is_finite() const noexcept {
   return command_.q.allFinite() && command_.q_rate.allFinite() && command_.moment.allFinite() &&
          command_.tension.allFinite() && std::isfinite(command_.base.feed) &&
-         std::isfinite(command_.base.spin) && std::isfinite(command_.feed_rate);
+         std::isfinite(command_.base.spin) && std::isfinite(command_.feed_rate) &&
+         command_.carrier.allFinite() && command_.carrier_rate.allFinite();
 }
 
-void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
+void ArmBinding::setpoints(std::span<double> next_own, std::span<double> all) noexcept {
+  const std::span<double> setpoints = all.first(all.size() - carrier_.size());
+  const std::span<double> of_carrier = all.last(carrier_.size());
+  for (std::size_t j = 0; j < carrier_.size(); ++j) {
+    const BoundJoint& joint = carrier_[j];
+    const auto k = static_cast<Eigen::Index>(j);
+    of_carrier[j] = joint.servo.setpoint(
+        command_.carrier[k], carrier_feed_forward_ * command_.carrier_rate[k],
+        gravity_load(carrier_states_[j], joint.mass, carrier_gravity_, joint.is_slide));
+  }
   mechanics_.setpoints(state_, measurement_, command_, memory_.turns(next_own),
                        memory_.twists(next_own), setpoints);
   memory_.command(next_own) = mechanics_.joint_command();
@@ -473,6 +504,9 @@ FollowingError ArmBinding::following_error(int last_touched) const noexcept {
   }
   if (feed_.joint >= 0) add(feed_.body, command_.base.feed, base.feed, true);
   if (spin_.joint >= 0) add(spin_.body, command_.base.spin, base.spin, false);
+  for (std::size_t j = 0; j < carrier_.size(); ++j)
+    add_joint(error, carrier_[j], carrier_states_[j],
+              command_.carrier[static_cast<Eigen::Index>(j)], last_touched);
   return error;
 }
 
@@ -487,6 +521,8 @@ void ArmBinding::forget_command() noexcept {
   command_.plan.setZero();
   command_.base = {};
   command_.feed_rate = 0.0;
+  command_.carrier = measurement_.carrier;
+  command_.carrier_rate.setZero();
   command_.has_plan = true;
 }
 

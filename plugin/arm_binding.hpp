@@ -6,6 +6,7 @@
 #include "controllers/arm/arm_mechanics.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "plugin/arm_contacts.hpp"
+#include "plugin/joint_binding.hpp"
 #include "plugin/model_scene.hpp"
 #include "plugin/robot_binding.hpp"
 #include "tendril/model/continuum/tendon_statics.hpp"
@@ -94,6 +95,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
                                               std::vector<Servo>& servos);
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
+  void bind_carrier(const InstanceContext& context, const Carrier& carrier);
   [[nodiscard]] SectionTurns bind_turns(const InstanceContext& context, std::vector<Servo>& servos);
   [[nodiscard]] SectionTwists bind_twists(const InstanceContext& context,
                                           const ContinuumDescription& description);
@@ -117,6 +119,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   int base_body_, tip_site_, target_mocap_;
   double body_radius_;
   std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
+  std::vector<BoundJoint> carrier_;          // likewise; its actuators come last
+  Eigen::Vector3d carrier_gravity_ = Eigen::Vector3d::Zero();
+  double carrier_feed_forward_ = 1.0;
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
   std::vector<JointAddress> turns_;   // of the sections that turn
@@ -133,6 +138,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
 
   // Scratch of the last step.
   ArmMechanics::State state_;
+  std::vector<JointState> carrier_states_;
   std::vector<double> tendon_commands_;
   std::vector<double> section_bends_, friction_limits_;
 };

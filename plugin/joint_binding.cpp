@@ -8,12 +8,17 @@ namespace tendril {
 
 BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
                       std::vector<int>& actuators) {
-  const mjModel* m = context.model;
   const JointAddress address = joint_address(context, name);
   const int actuator = context.require(mjOBJ_ACTUATOR, name);
   actuators.push_back(actuator);
+  return bind_joint(context.model, address.joint, actuator);
+}
+
+BoundJoint bind_joint(const mjModel* m, int joint, int actuator) {
+  const JointAddress address{joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint],
+                             m->jnt_bodyid[joint]};
   return {address, servo_of(m, actuator, m->dof_damping[address.dof]),
-          weighing_mass(m, address.body), m->jnt_type[address.joint] == mjJNT_SLIDE};
+          weighing_mass(m, address.body), m->jnt_type[joint] == mjJNT_SLIDE};
 }
 
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,

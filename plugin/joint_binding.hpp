@@ -18,6 +18,9 @@ struct BoundJoint : JointAddress {
 [[nodiscard]] BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
                                     std::vector<int>& actuators);
 
+/// A joint of the scene with the actuator that moves it.
+[[nodiscard]] BoundJoint bind_joint(const mjModel* m, int joint, int actuator);
+
 /// Adds the distance of a joint from its desired position.
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
                double desired, int last_touched) noexcept;

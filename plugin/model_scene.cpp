@@ -102,6 +102,20 @@ std::vector<Solid> ModelScene::solids(const char* setting) {
   return solids;
 }
 
+const SerialChain& ModelScene::carrier() {
+  note(Subject::Carrier, "");
+  const SerialChain& chain = carrier_.emplace(model_, base_body_).chain;
+  for (int j = 0; j < chain.joint_count(); ++j) {
+    const ChainJoint& joint = chain.joint(j);
+    append(record_.answers, joint.X_PJ.data(), 16);
+    append(record_.answers, joint.axis.data(), 3);
+    const double numbers[] = {joint.is_slide ? 1.0 : 0.0, joint.zero, joint.min, joint.max};
+    append(record_.answers, numbers, 4);
+  }
+  append(record_.answers, chain.end().data(), 16);
+  return chain;
+}
+
 Solid ModelScene::geom(const char* setting) {
   note(Subject::Geom, setting);
   Solid solid = scene_geom(model_, base_body_, name(setting, Type::GeomName));
@@ -130,6 +144,8 @@ void ModelScene::ask(const SceneRecord::Question& question) {
       return static_cast<void>(standing_obstacles(setting));
     case Subject::Solids:
       return static_cast<void>(solids(setting));
+    case Subject::Carrier:
+      return static_cast<void>(carrier());
     case Subject::Geom:
       return static_cast<void>(geom(setting));
     case Subject::Position:

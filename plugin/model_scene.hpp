@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controllers/interface/scene_query.hpp"
+#include "plugin/carrier.hpp"
 #include "plugin/instance_context.hpp"
 #include "plugin/scene_obstacles.hpp"
 
@@ -19,6 +20,7 @@ struct SceneRecord {
     MeasuredObstacles,
     StandingObstacles,
     Solids,
+    Carrier,
     Geom,
     Position
   };
@@ -46,6 +48,7 @@ class ModelScene final : public SceneQuery {
   [[nodiscard]] MeasuredObstacles measure_obstacles(const char* setting, double margin) override;
   [[nodiscard]] Obstacles standing_obstacles(const char* setting) override;
   [[nodiscard]] std::vector<Solid> solids(const char* setting) override;
+  [[nodiscard]] const SerialChain& carrier() override;
   [[nodiscard]] Solid geom(const char* setting) override;
   [[nodiscard]] Eigen::Vector3d position(const char* setting) override;
 
@@ -59,6 +62,8 @@ class ModelScene final : public SceneQuery {
   [[nodiscard]] int target_mocap() const;
   /// The measured obstacles, if they were asked for; they are no longer here then.
   [[nodiscard]] std::optional<SceneObstacles> release_obstacles() noexcept;
+  /// The joints that carry the base, if they were asked for.
+  [[nodiscard]] const std::optional<Carrier>& carrier_joints() const noexcept { return carrier_; }
 
  private:
   [[nodiscard]] SceneName name(const char* setting, SettingInfo::Type type) const;
@@ -76,6 +81,7 @@ class ModelScene final : public SceneQuery {
   std::string target_setting_;  // empty: it is not asked for
   int standing_mocap_ = -1;     // of a standing target that is a mocap body
   std::optional<SceneObstacles> obstacles_;
+  std::optional<Carrier> carrier_;
 };
 
 }  // namespace tendril

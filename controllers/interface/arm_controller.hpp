@@ -13,6 +13,7 @@
 #include "tendril/geometry/body_clearance.hpp"
 #include "tendril/kinematics/actuation.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/kinematics/serial_chain.hpp"
 
 namespace tendril {
 
@@ -68,6 +69,11 @@ struct ArmMeasurement {
   Eigen::VectorXd twist_swing;
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
   double fundamental_mode_damping = std::numeric_limits<double>::infinity();
+  /// Positions of the joints that carry the base, from the root of their chain on [rad], [m], and
+  /// the longest lag of their servos [s]; none unless the controller asked for them
+  /// (`SceneQuery::carrier`).
+  SerialChain::Positions carrier;
+  double carrier_lag = 0.0;
 
   static constexpr const char* kName = "ArmMeasurement";
   static constexpr const char* kMeaning =
@@ -164,6 +170,9 @@ struct ArmCommand {
   bool has_plan = true;
   BaseState base;
   double feed_rate = 0.0;
+  /// Positions and planned rates of the joints that carry the base, if the controller asked for
+  /// them; those measured and 0 on entry.
+  SerialChain::Positions carrier, carrier_rate;
 
   static constexpr const char* kName = "ArmCommand";
   static constexpr const char* kMeaning =

@@ -28,6 +28,10 @@ Obstacles SceneQuery::standing_obstacles(const char* /*setting*/) { return {}; }
 
 std::vector<Solid> SceneQuery::solids(const char* /*setting*/) { return {}; }
 
+const SerialChain& SceneQuery::carrier() {
+  throw ModelError("robot: must be carried by joints of the scene; there is nothing in it");
+}
+
 Solid SceneQuery::geom(const char* setting) { refuse(setting, "a geom"); }
 
 Eigen::Vector3d SceneQuery::position(const char* setting) { refuse(setting, "a mocap body"); }

@@ -5,6 +5,7 @@
 
 #include "tendril/geometry/body_clearance.hpp"
 #include "tendril/geometry/solid.hpp"
+#include "tendril/kinematics/serial_chain.hpp"
 
 namespace tendril {
 
@@ -50,6 +51,10 @@ class SceneQuery {
   /// The same selection as plain solids, base frame.
   [[nodiscard]] virtual std::vector<Solid> solids(const char* setting);
 
+  /// The joints that carry an arm's base, such as those of a robot arm with it on its flange; their
+  /// positions are measured and commanded in every step. Throws ModelError if there are none, or
+  /// one has no position servo. The answer lives as long as the call that makes the controller.
+  [[nodiscard]] virtual const SerialChain& carrier();
   /// A geom that is not the robot's, base frame.
   [[nodiscard]] virtual Solid geom(const char* setting);
   /// Position of a mocap body, base frame [m].

@@ -98,6 +98,7 @@ void apply_option(const Setting& setting, mjOption& present) {
 /// The fields of bodies and geoms that a setting may name.
 constexpr std::string_view kBodyFields[] = {"offset", "mass"};
 constexpr std::string_view kGeomFields[] = {"friction"};
+constexpr std::string_view kJointFields[] = {"start"};
 
 [[noreturn]] void refuse_field(const Setting& setting, std::string_view field,
                                std::span<const std::string_view> known) {
@@ -189,7 +190,37 @@ void apply_geom(const Setting& setting, mjModel& model) {
   }
 }
 
+void apply_joint(const Setting& setting, const mjModel& model, mjData& data) {
+  const auto [pattern, field] = pattern_and_field(setting);
+  if (field != "start") refuse_field(setting, field, kJointFields);
+  const std::vector<int> joints =
+      matching(model, mjOBJ_JOINT, static_cast<int>(model.njnt), pattern);
+  if (joints.empty())
+    refuse(setting,
+           "the scene has no such joint" + meant_object(model, mjOBJ_JOINT, model.njnt, pattern));
+  for (const int joint : joints) {
+    if (model.jnt_type[joint] != mjJNT_HINGE && model.jnt_type[joint] != mjJNT_SLIDE)
+      refuse(setting, fmt::format("joint '{}' must be a hinge or a slide",
+                                  mj_id2name(&model, mjOBJ_JOINT, joint)));
+    Range range;
+    if (model.jnt_limited[joint] != 0)
+      range = {model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1]};
+    mjtNum& position = data.qpos[model.jnt_qposadr[joint]];
+    position = setting_number(resolved(setting, {&position, 1}), range);
+    for (int i = 0; i < model.nu; ++i) {
+      if (model.actuator_trntype[i] == mjTRN_JOINT && model.actuator_trnid[2 * i] == joint &&
+          model.actuator_biasprm[i * mjNBIAS + 1] < 0.0)  // a position servo
+        data.ctrl[model.actuator_ctrladr[i]] = position;
+    }
+  }
+}
+
 }  // namespace
+
+void apply_start_settings(std::span<const Setting> settings, const mjModel& model, mjData& data) {
+  for (const Setting& setting : settings)
+    if (setting.key.starts_with("joint.")) apply_joint(setting, model, data);
+}
 
 void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
   bool constants_changed = false;
@@ -202,7 +233,7 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
       apply_body(setting, model);
       constants_changed = true;
     } else if (!setting.key.starts_with("robot.") && !setting.key.starts_with("controller.") &&
-               !setting.key.starts_with("motion.") && !setting.key.starts_with("fault.")) {
+               !setting.key.starts_with("joint.") && !setting.key.starts_with("motion.") && !setting.key.starts_with("fault.")) {
       const bool is_option =
           setting.origin == "--set" &&
           (setting.key == "duration" || setting.key == "seed" || setting.key == "controller");

@@ -20,6 +20,7 @@ namespace tendril::simulation {
 ///     body.<name>.offset = [x, y, z]      shifts a static or mocap body in its parent's frame [m]
 ///     body.<name>.mass                    mass [kg]; the inertia is scaled with it
 ///     geom.<name>.friction                one (sliding) to three numbers
+///     joint.<name>.start                  position at the start, and setpoint of its servos
 ///     motion.<body>.<field>               a number or list of a [[motion]] table
 ///     fault.<name>.<field>                a field of a [[fault]] table
 ///
@@ -29,7 +30,7 @@ using Setting = Override;
 
 /// What the key of a setting begins with.
 inline constexpr std::string_view kSettingPrefixes[] = {"robot.", "controller.", "option.", "body.",
-                                                        "geom.",  "motion.",     "fault."};
+                                                        "geom.",  "joint.",      "motion.", "fault."};
 
 /// Splits `key=value`; the origin is `--set`. Throws ModelError when there is no `=` or nothing
 /// before or after it.

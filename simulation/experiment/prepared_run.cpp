@@ -10,6 +10,7 @@
 
 #include "simulation/engine/divergence.hpp"
 #include "simulation/engine/engine_log.hpp"
+#include "simulation/engine/model_settings.hpp"
 #include "simulation/experiment/experiment_plausibility.hpp"
 #include "simulation/experiment/settings_json.hpp"
 #include "simulation/scene/model_tables.hpp"
@@ -101,6 +102,7 @@ void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& mo
       throw ModelError(fmt::format("{}: {}", experiment.keyframe_origin, unlike->second));
     mj_resetDataKeyframe(&model, &data, key);
   }
+  apply_start_settings(run.settings, model, data);
   run.motions.apply(data, data.time);
   const std::string error = guarded([&] { mj_forward(&model, &data); });
   if (!error.empty()) {

@@ -1,0 +1,148 @@
+#include "tendril/path/whole_body_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/jacobian.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr int kPasses = 4;                // of a step: until no more limits are reached
+constexpr double kLimitTolerance = 1e-9;  // [rad], [m]
+
+}  // namespace
+
+WholeBodyFit::WholeBodyFit(const ContinuumRobot& robot, const SerialChain& chain,
+                           const WholeBodyOptions& options)
+    : robot_(robot),
+      chain_(chain),
+      options_(options),
+      points_(static_cast<std::size_t>(kPointsPerSection * robot.section_count())),
+      axes_(3, chain.joint_count()),
+      anchors_(3, chain.joint_count()),
+      jacobian_(6, robot.coordinate_count()),
+      bend_jacobian_(3, 2 * robot.section_count()) {
+  const Eigen::Index size = chain.joint_count() + 2 * robot.section_count();
+  point_jacobian_.resize(3, size);
+  normal_.resize(size, size);
+  gradient_.resize(size);
+  update_.resize(size);
+  ldlt_ = Eigen::LDLT<Eigen::MatrixXd>(size);
+}
+
+double WholeBodyFit::length(std::span<const SectionState> states) const noexcept {
+  double sum = 0.0;
+  for (int i = 0; i < robot_.section_count(); ++i) sum += length(i, states);
+  return sum;
+}
+
+double WholeBodyFit::weight(double s, double entry, double step) const noexcept {
+  const double past = std::clamp((s - entry) / step + 1.0, 0.0, 1.0);
+  return options_.free_weight + (1.0 - options_.free_weight) * past;
+}
+
+Eigen::Vector3d WholeBodyFit::point(int section, int k,
+                                    std::span<const SectionState> states) const noexcept {
+  const double fraction = static_cast<double>(k) / kPointsPerSection;
+  return backbone_pose(robot_, states, {}, section, fraction).translation();
+}
+
+double WholeBodyFit::reach(const Eigen::Vector3d& target, Eigen::Ref<Eigen::VectorXd> joints,
+                           std::span<SectionState> states) noexcept {
+  for (Point& point : points_) point.weight = 0.0;
+  points_.back() = {target, 1.0};
+  return solve(joints, states);
+}
+
+double WholeBodyFit::solve(Eigen::Ref<Eigen::VectorXd> joints,
+                           std::span<SectionState> states) noexcept {
+  for (int i = 0; i < options_.iterations; ++i) step(joints, states);
+  return (chain_.pose(joints) * tip_pose(robot_, states).translation() - points_.back().target)
+      .norm();
+}
+
+void WholeBodyFit::step(Eigen::Ref<Eigen::VectorXd> joints,
+                        std::span<SectionState> states) noexcept {
+  const int m = chain_.joint_count();
+  const Eigen::Isometry3d X_RB = chain_.pose(joints, axes_, anchors_);
+  normal_.setZero();
+  gradient_.setZero();
+  for (std::size_t p = 0; p < points_.size(); ++p) {
+    const auto [target, weight] = points_[p];
+    if (weight == 0.0) continue;
+    const int section = static_cast<int>(p) / kPointsPerSection;
+    const int k = 1 + static_cast<int>(p) % kPointsPerSection;
+    const int bends = 2 * (section + 1);  // later sections do not move this point
+    const Eigen::Vector3d position =
+        X_RB * bend_jacobian(robot_, states, {}, section,
+                             static_cast<double>(k) / kPointsPerSection, jacobian_, bend_jacobian_);
+    for (int j = 0; j < m; ++j) {
+      const Eigen::Vector3d axis = axes_.col(j);
+      point_jacobian_.col(j) =
+          chain_.joint(j).is_slide ? axis : axis.cross(position - anchors_.col(j));
+    }
+    point_jacobian_.middleCols(m, bends) =
+        X_RB.linear().lazyProduct(bend_jacobian_.leftCols(bends));
+    const auto J = point_jacobian_.leftCols(m + bends);
+    normal_.topLeftCorner(m + bends, m + bends).noalias() +=
+        weight * (J.transpose().lazyProduct(J));
+    gradient_.head(m + bends).noalias() +=
+        weight * (J.transpose().lazyProduct(target - position));
+  }
+  normal_.diagonal().array() += options_.damping;
+  solve_within_limits(joints, states);
+}
+
+/// One Gauss-Newton step. Joints and bends that it would take past their limits go there, and the
+/// others are solved for again.
+void WholeBodyFit::solve_within_limits(Eigen::Ref<Eigen::VectorXd> joints,
+                                       std::span<SectionState> states) noexcept {
+  const Eigen::Index m = joints.size();
+  for (int pass = 0; pass < kPasses; ++pass) {
+    ldlt_.compute(normal_);
+    update_ = ldlt_.solve(gradient_);
+    bool is_within = true;
+    for (Eigen::Index j = 0; j < m; ++j) {
+      const ChainJoint& joint = chain_.joint(static_cast<int>(j));
+      const double next = joints[j] + update_[j];
+      const double allowed = std::clamp(next, joint.min, joint.max);
+      if (std::abs(next - allowed) <= kLimitTolerance) continue;
+      is_within = false;
+      fix(j, allowed - joints[j]);
+    }
+    for (int i = 0; i < robot_.section_count(); ++i) {
+      const SectionState& state = states[static_cast<std::size_t>(i)];
+      const Eigen::Vector2d bend = bend_vector(state), next = bend + update_.segment<2>(m + 2 * i);
+      const double limit = robot_.section(i).bend_angle_limit_at(state.extension);
+      if (next.norm() <= limit + kLimitTolerance) continue;
+      is_within = false;
+      const Eigen::Vector2d allowed = next * (limit / next.norm()) - bend;
+      fix(m + 2 * i, allowed.x());
+      fix(m + 2 * i + 1, allowed.y());
+    }
+    if (is_within) break;
+  }
+  for (Eigen::Index j = 0; j < m; ++j) {
+    const ChainJoint& joint = chain_.joint(static_cast<int>(j));
+    joints[j] = std::clamp(joints[j] + update_[j], joint.min, joint.max);
+  }
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    SectionState& state = states[static_cast<std::size_t>(i)];
+    const Eigen::Vector2d bend = bend_vector(state) + update_.segment<2>(m + 2 * i);
+    state =
+        robot_.clamped(i, state_from_bend_vector(bend.x(), bend.y(), state.extension, state.phi));
+  }
+}
+
+/// Makes an update a constant of the normal equations.
+void WholeBodyFit::fix(Eigen::Index column, double update) noexcept {
+  gradient_.noalias() -= normal_.col(column) * update;
+  normal_.col(column).setZero();
+  normal_.row(column).setZero();
+  normal_(column, column) = 1.0;
+  gradient_[column] = update;
+}
+
+}  // namespace tendril
