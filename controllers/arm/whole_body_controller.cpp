@@ -63,7 +63,6 @@ WholeBodyController::WholeBodyController(const ArmContext& context)
       integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
       joint_gain_(context.settings.number("integral_gain")),
       compensates_(context.settings.flag("deflection_compensation")),
-      deflection_(robot_),
       joints_memory_(memory_.vector(fit_.chain().joint_count())),
       joint_integral_(memory_.vector(fit_.chain().joint_count())),
       X_RP_(memory_.matrix(Eigen::MatrixXd(Eigen::MatrixXd::Identity(3, 4)))),
@@ -72,7 +71,8 @@ WholeBodyController::WholeBodyController(const ArmContext& context)
       joints_(fit_.chain().joint_count()),
       last_joints_(fit_.chain().joint_count()),
       q_(robot_.coordinate_count()),
-      last_q_(robot_.coordinate_count()) {
+      last_q_(robot_.coordinate_count()),
+      deflections_(3, robot_.section_count()) {
   require_driven(context);
   if (robot_.base().feed_limit > 0.0 || robot_.base().spin)
     throw ModelError(
@@ -130,6 +130,14 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
   last_states_ = states_;
   to_coordinates(robot_, last_states_, last_q_);
 
+  if (compensates_) {
+    for (int i = 0; i < robot_.section_count(); ++i) {
+      const int k = robot_.coordinate_index(i);
+      deflections_.col(i) =
+          measurement.uneven_deflection.col(k) + measurement.uneven_deflection.col(k + 1);
+    }
+    fit_.set_deflection(deflections_);
+  }
   const double tip_error = (tip - goal_(next)).norm();
   const Plan plan = path_ ? follow(measurement, tip_error, memory, next)
                           : reach(measurement, X_RB, memory, next);
@@ -153,7 +161,6 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
   error.head<3>() = X_RB.linear().transpose() * (plan.goal - tip);
   integral_.update(measurement, error, blocked, integral_memory_(memory), integral_memory_(next),
                    command.q);
-  if (compensates_) deflection_.compensate(measurement, command.q);
 
   const bool jammed = blocked_time_(next) > jam_time_;
   const bool planned = plan.error <= kPlanned;
@@ -214,7 +221,9 @@ WholeBodyController::Plan WholeBodyController::follow(const ArmMeasurement& meas
   const auto fit = [&](double advance) {
     return fit_.follow(curve, arm_length_ + advance, arm_length_, joints_, states_);
   };
-  double error = fit(last + v * h);
+  const bool rests = begun && end - last <= kThere;  // redundant joints need not move on
+  const double error = rests ? fit_.tip_distance(curve(arm_length_ + end), joints_, states_)
+                              : fit(last + v * h);
   const double fraction = limit_rates(h);
   if (error > kPlanned) {  // where it cannot go it waits
     v = 0.0;

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/interface/arm_memory.hpp"
@@ -71,7 +70,6 @@ class WholeBodyController final : public ArmController {
   TipIntegral integral_;
   double joint_gain_;
   bool compensates_;
-  BodyDeflection deflection_;
 
   Slot<bool> started_ = memory_.flag();
   MatrixSlot<Eigen::VectorXd> joints_memory_, joint_integral_;
@@ -85,6 +83,7 @@ class WholeBodyController final : public ArmController {
   std::vector<SectionState> states_, last_states_;  // scratch
   Eigen::VectorXd joints_, last_joints_;            // scratch
   Eigen::VectorXd q_, last_q_;                      // scratch
+  Eigen::Matrix3Xd deflections_;                    // scratch
 };
 
 }  // namespace tendril

@@ -20,6 +20,7 @@ WholeBodyFit::WholeBodyFit(const ContinuumRobot& robot, const SerialChain& chain
       chain_(chain),
       options_(options),
       points_(static_cast<std::size_t>(kPointsPerSection * robot.section_count())),
+      deflections_(points_.size(), Eigen::Vector3d::Zero()),
       axes_(3, chain.joint_count()),
       anchors_(3, chain.joint_count()),
       jacobian_(6, robot.coordinate_count()),
@@ -38,6 +39,17 @@ double WholeBodyFit::length(std::span<const SectionState> states) const noexcept
   return sum;
 }
 
+void WholeBodyFit::set_deflection(
+    const Eigen::Ref<const Eigen::Matrix3Xd>& of_sections) noexcept {
+  Eigen::Vector3d before = Eigen::Vector3d::Zero();
+  for (int i = 0, p = 0; i < robot_.section_count(); ++i) {
+    for (int k = 1; k <= kPointsPerSection; ++k, ++p)
+      deflections_[static_cast<std::size_t>(p)] =
+          before + static_cast<double>(k) / kPointsPerSection * of_sections.col(i);
+    before += of_sections.col(i);
+  }
+}
+
 double WholeBodyFit::weight(double s, double entry, double step) const noexcept {
   const double past = std::clamp((s - entry) / step + 1.0, 0.0, 1.0);
   return options_.free_weight + (1.0 - options_.free_weight) * past;
@@ -46,7 +58,8 @@ double WholeBodyFit::weight(double s, double entry, double step) const noexcept 
 Eigen::Vector3d WholeBodyFit::point(int section, int k,
                                     std::span<const SectionState> states) const noexcept {
   const double fraction = static_cast<double>(k) / kPointsPerSection;
-  return backbone_pose(robot_, states, {}, section, fraction).translation();
+  return backbone_pose(robot_, states, {}, section, fraction).translation() +
+         deflections_[static_cast<std::size_t>(kPointsPerSection * section + k - 1)];
 }
 
 double WholeBodyFit::reach(const Eigen::Vector3d& target, Eigen::Ref<Eigen::VectorXd> joints,
@@ -59,8 +72,14 @@ double WholeBodyFit::reach(const Eigen::Vector3d& target, Eigen::Ref<Eigen::Vect
 double WholeBodyFit::solve(Eigen::Ref<Eigen::VectorXd> joints,
                            std::span<SectionState> states) noexcept {
   for (int i = 0; i < options_.iterations; ++i) step(joints, states);
-  return (chain_.pose(joints) * tip_pose(robot_, states).translation() - points_.back().target)
-      .norm();
+  return tip_distance(points_.back().target, joints, states);
+}
+
+double WholeBodyFit::tip_distance(const Eigen::Vector3d& target,
+                                  const Eigen::Ref<const Eigen::VectorXd>& joints,
+                                  std::span<const SectionState> states) const noexcept {
+  const int last = robot_.section_count() - 1;
+  return (chain_.pose(joints) * point(last, kPointsPerSection, states) - target).norm();
 }
 
 void WholeBodyFit::step(Eigen::Ref<Eigen::VectorXd> joints,
@@ -76,8 +95,10 @@ void WholeBodyFit::step(Eigen::Ref<Eigen::VectorXd> joints,
     const int k = 1 + static_cast<int>(p) % kPointsPerSection;
     const int bends = 2 * (section + 1);  // later sections do not move this point
     const Eigen::Vector3d position =
-        X_RB * bend_jacobian(robot_, states, {}, section,
-                             static_cast<double>(k) / kPointsPerSection, jacobian_, bend_jacobian_);
+        X_RB *
+        (deflections_[p] + bend_jacobian(robot_, states, {}, section,
+                                         static_cast<double>(k) / kPointsPerSection, jacobian_,
+                                         bend_jacobian_));
     for (int j = 0; j < m; ++j) {
       const Eigen::Vector3d axis = axes_.col(j);
       point_jacobian_.col(j) =

@@ -14,7 +14,7 @@ struct WholeBodyOptions {
   int iterations = 2;         ///< Gauss-Newton steps, >= 1
   double tip_weight = 30.0;   ///< of the tip against 1 for the other points, > 0
   double free_weight = 0.03;  ///< of points that may leave the curve, >= 0
-  double damping = 1e-4;      ///< [m^2/rad^2] on the diagonal of the normal equations, > 0
+  double damping = 1e-2;      ///< [m^2/rad^2] on the diagonal of the normal equations, > 0
 };
 
 /// Fits joints and sections together: the joints of a chain that carries a continuum arm, such as a
@@ -28,6 +28,11 @@ class WholeBodyFit {
  public:
   WholeBodyFit(const ContinuumRobot& robot, const SerialChain& chain,
                const WholeBodyOptions& options = {});
+
+  /// What moves the ends of the sections from where their bends have them, each against that of the
+  /// section before: a body that sags unevenly, for instance; base frame, a column each [m]. The
+  /// points between have their part of it. Nothing at first.
+  void set_deflection(const Eigen::Ref<const Eigen::Matrix3Xd>& of_sections) noexcept;
 
   /// Improves `joints` and `states` (start and result) until the tip is at the point of the curve
   /// at arc length `head` [m], and the body behind it at those before. Points before `entry` [m]
@@ -50,6 +55,10 @@ class WholeBodyFit {
   double reach(const Eigen::Vector3d& target, Eigen::Ref<Eigen::VectorXd> joints,
                std::span<SectionState> states) noexcept;
 
+  /// Distance of the tip from a point [m].
+  [[nodiscard]] double tip_distance(const Eigen::Vector3d& target,
+                                    const Eigen::Ref<const Eigen::VectorXd>& joints,
+                                    std::span<const SectionState> states) const noexcept;
   /// Mean distance of the body from the curve at the same arc lengths, from `entry` on, over points
   /// of every section; 0 if no point is past it [m].
   template <class Curve>
@@ -96,7 +105,8 @@ class WholeBodyFit {
   ContinuumRobot robot_;
   SerialChain chain_;
   WholeBodyOptions options_;
-  std::vector<Point> points_;  // the last one of a section at its end
+  std::vector<Point> points_;                 // the last one of a section at its end
+  std::vector<Eigen::Vector3d> deflections_;  // of these points, base frame
   Eigen::Matrix3Xd axes_, anchors_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Eigen::MatrixXd bend_jacobian_, point_jacobian_, normal_;
