@@ -138,7 +138,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
 }
 
 void ArmBinding::bind_carrier(const InstanceContext& context, const Carrier& carrier) {
-  carrier.require_servos(context.model);
+  carrier.require_free_servos(context);
   carrier_feed_forward_ = context.settings.flag("velocity_feed_forward") ? 1.0 : 0.0;
   carrier_gravity_ =
       compensated_gravity(context.model, context.settings.flag("gravity_compensation"));

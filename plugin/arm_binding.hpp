@@ -122,7 +122,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::vector<BoundJoint> carrier_;          // likewise; its actuators come last
   Eigen::Vector3d carrier_gravity_ = Eigen::Vector3d::Zero();
   double carrier_feed_forward_ = 1.0;
-  std::vector<JointAddress> joints_;         // in the order of the mechanics' state
+  std::vector<JointAddress> joints_;  // in the order of the mechanics' state
   JointAddress feed_, spin_;
   std::vector<JointAddress> turns_;   // of the sections that turn
   std::vector<JointAddress> twists_;  // of links that are not rigid in torsion

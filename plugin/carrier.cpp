@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plugin/robot_binding.hpp"
+#include "tendril/model/names.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -38,6 +39,11 @@ int servo_on(const mjModel* m, int joint) {
       return i;
   }
   return -1;
+}
+
+std::string joint_name(const mjModel* m, int joint) {
+  const char* const name = mj_id2name(m, mjOBJ_JOINT, joint);
+  return name != nullptr && *name != '\0' ? std::string(name) : std::to_string(joint);
 }
 
 }  // namespace
@@ -83,15 +89,33 @@ Carrier::Carrier(const mjModel* m, int base_body) {
   chain = SerialChain(std::move(chain_joints), X);
 }
 
-void Carrier::require_servos(const mjModel* m) const {
-  const auto missing = std::find(actuators.begin(), actuators.end(), -1);
-  if (missing == actuators.end()) return;
-  const int joint = joints[static_cast<std::size_t>(missing - actuators.begin())];
-  const char* const name = mj_id2name(m, mjOBJ_JOINT, joint);
-  throw ModelError(fmt::format(
-      "joint {}: carries the base of the arm and has no position servo: must have an actuator "
-      "`position` of gear 1",
-      name != nullptr && *name != '\0' ? std::string(name) : std::to_string(joint)));
+void Carrier::require_free_servos(const InstanceContext& context) const {
+  const mjModel* m = context.model;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (actuators[j] >= 0) continue;
+    throw ModelError(
+        fmt::format("joint {}: carries the base of the arm and has no position servo: must have an "
+                    "actuator `position` of gear 1",
+                    joint_name(m, joints[j])));
+  }
+  for (int other = 0; other < m->nplugin; ++other) {
+    const char* const robot =
+        other == context.instance ? nullptr : mj_getPluginConfig(m, other, "robot");
+    if (robot == nullptr || *robot == '\0') continue;
+    const int base = mj_name2id(m, mjOBJ_BODY, robot_names(m, other)(names::kBase).c_str());
+    const mjpPlugin* const plugin = mjp_getPluginAtSlot(m->plugin[other]);
+    for (const int joint : joints) {
+      const int body = m->jnt_bodyid[joint];
+      const bool is_its_own = is_below(m, body, base);
+      const bool carries_it =
+          plugin != nullptr && moves_carrier(plugin->name) && is_below(m, base, body);
+      if (!is_its_own && !carries_it) continue;
+      const char* const name = mj_id2name(m, mjOBJ_PLUGIN, other);
+      throw ModelError(
+          fmt::format("joint {}: is driven by instance '{}' too: must have one controller",
+                      joint_name(m, joint), name != nullptr ? name : ""));
+    }
+  }
 }
 
 }  // namespace tendril

@@ -9,14 +9,11 @@
 #include "tendril/model_error.hpp"
 
 namespace tendril {
-namespace {
 
 bool is_below(const mjModel* m, int body, int root) noexcept {
   while (body > root) body = m->body_parentid[body];  // a parent comes first
   return body == root;
 }
-
-}  // namespace
 
 int InstanceContext::require(mjtObj type, const std::string& name) const {
   const std::string full = names(name);

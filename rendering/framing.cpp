@@ -56,10 +56,18 @@ double distance_to(const mjModel& model, const mjData& data, int geom, const mjt
 
 std::vector<int> geoms_to_show(const mjModel& model) {
   const RobotBodies robots(model);
+  std::vector<bool> carries(static_cast<std::size_t>(model.nbody), false);  // a robot, and moves
+  for (int body = 1; body < model.nbody; ++body) {
+    if (robots.base_of_body(body) != body) continue;
+    for (int b = model.body_parentid[body]; model.body_weldid[b] != 0; b = model.body_parentid[b])
+      carries[static_cast<std::size_t>(b)] = true;
+  }
   std::vector<int> geoms;
   for (int geom = 0; geom < model.ngeom; ++geom) {
-    const bool is_included = robots.empty() ? model.body_weldid[model.geom_bodyid[geom]] != 0
-                                            : robots.base_of_geom(geom) != 0;
+    const int body = model.geom_bodyid[geom];
+    const bool is_included =
+        robots.empty() ? model.body_weldid[body] != 0
+                       : robots.base_of_geom(geom) != 0 || carries[static_cast<std::size_t>(body)];
     if (is_included && is_shown(model, geom)) geoms.push_back(geom);
   }
   return geoms;

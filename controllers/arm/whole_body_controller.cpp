@@ -20,11 +20,11 @@ using Eigen::Vector3d;
 
 constexpr OwnQuantities<WholeBodyController::kQuantities> own;
 
-constexpr int kFitSteps = 2;            // Gauss-Newton steps of the warm-started fit in one step
-constexpr double kPlanned = 1e-3;       // of a planned tip that is where it should be [m]
-constexpr double kThere = 1e-6;         // [m]
-constexpr double kJointLimit = 0.1;     // of the integral on a joint [rad], [m]
-constexpr double kStability = 0.25;     // of the gain of that integral, times the servo's lag
+constexpr int kFitSteps = 2;         // Gauss-Newton steps of the warm-started fit in one step
+constexpr double kPlanned = 1e-3;    // of a planned tip that is where it should be [m]
+constexpr double kThere = 1e-6;      // [m]
+constexpr double kJointLimit = 0.1;  // of the integral on a joint [rad], [m]
+constexpr double kStability = 0.25;  // of the gain of that integral, times the servo's lag
 
 }  // namespace
 
@@ -84,10 +84,10 @@ WholeBodyController::WholeBodyController(const ArmContext& context)
                                    path_key(settings)));
     path_ = read_path(settings);
     if (path_->length() <= arm_length_)
-      throw ModelError(fmt::format("{}: path length = {}: must exceed the arm's length of {}, "
-                                   "along which it begins",
-                                   path_key(settings), millimeters(path_->length()),
-                                   millimeters(arm_length_)));
+      throw ModelError(
+          fmt::format("{}: path length = {}: must exceed the arm's length of {}, "
+                      "along which it begins",
+                      path_key(settings), millimeters(path_->length()), millimeters(arm_length_)));
   } else if (!settings.has("target")) {
     throw ModelError(
         "target: missing: must be given, or waypoints, arcs or a centerline of a path");
@@ -101,11 +101,18 @@ Isometry3d WholeBodyController::path_frame(std::span<const double> memory) const
   return X_RP;
 }
 
+/// Directions of straight sections must not depend on earlier steps.
+void WholeBodyController::measured_states(const ArmMeasurement& measurement,
+                                          std::span<SectionState> states) const noexcept {
+  std::copy(robot_.straight().begin(), robot_.straight().end(), states.begin());
+  from_coordinates(robot_, measurement.q, states);
+}
+
 /// The plan begins where the robot is. The path begins at its base.
 void WholeBodyController::begin(const ArmMeasurement& measurement,
                                 std::span<double> next) noexcept {
   joints_ = measurement.carrier;
-  from_coordinates(robot_, measurement.q, states_);
+  measured_states(measurement, states_);
   for (int i = 0; i < robot_.section_count(); ++i)
     states_[static_cast<std::size_t>(i)] = robot_.clamped(i, states_[static_cast<std::size_t>(i)]);
   const Isometry3d X_RB = fit_.chain().pose(joints_);
@@ -139,8 +146,8 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
     fit_.set_deflection(deflections_);
   }
   const double tip_error = (tip - goal_(next)).norm();
-  const Plan plan = path_ ? follow(measurement, tip_error, memory, next)
-                          : reach(measurement, X_RB, memory, next);
+  const Plan plan =
+      path_ ? follow(measurement, tip_error, memory, next) : reach(measurement, X_RB, memory, next);
   goal_(next) = plan.goal;
   joints_memory_(next) = joints_;
   store_states(states_, states_memory_(next));
@@ -153,9 +160,10 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
   command.carrier_rate = (joints_ - last_joints_) / h;
   // The integral of each joint removes friction, and the weight of what is not the robot's.
   const double gain = std::min(joint_gain_, kStability / (measurement.carrier_lag + h));
-  joint_integral_(next) = (joint_integral_(memory) + h * gain * (last_joints_ - measurement.carrier))
-                              .cwiseMax(-kJointLimit)
-                              .cwiseMin(kJointLimit);
+  joint_integral_(next) =
+      (joint_integral_(memory) + h * gain * (last_joints_ - measurement.carrier))
+          .cwiseMax(-kJointLimit)
+          .cwiseMin(kJointLimit);
   command.carrier = joints_ + joint_integral_(next);
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   error.head<3>() = X_RB.linear().transpose() * (plan.goal - tip);
@@ -165,32 +173,33 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
   const bool jammed = blocked_time_(next) > jam_time_;
   const bool planned = plan.error <= kPlanned;
   report.iterations = kFitSteps;
-  report.target = X_RB.inverse() * plan.goal;
-  report.tip_error = (plan.goal - tip).norm();
+  report.target = X_RB.inverse() * plan.desired;
+  report.tip_error = (plan.desired - tip).norm();
   report.arrived = plan.at_end && planned;
   own(report, "plan_error") = plan.error;
   own(report, "body_deviation") = kUnknown;
   if (path_) {
     const double end = path_->length() - arm_length_;
     report.progress = advance_(next) / end;
-    from_coordinates(robot_, measurement.q, last_states_);
+    measured_states(measurement, last_states_);
     const Isometry3d X_RP = path_frame(next);
     const auto curve = [&](double s) -> Vector3d { return X_RP * path_->position(s); };
-    own(report, "body_deviation") = fit_.deviation(curve, arm_length_ + advance_(next),
-                                                   arm_length_, X_RB, last_states_);
+    own(report, "body_deviation") =
+        fit_.deviation(curve, arm_length_ + advance_(next), arm_length_, X_RB, last_states_);
   } else {
     report.progress = plan.at_end ? 1.0 : 0.0;
   }
-  report.status = jammed                  ? ControllerStatus::Jammed
-                  : !planned              ? ControllerStatus::NotReached
-                  : path_ && plan.at_end  ? ControllerStatus::Finished
-                                          : ControllerStatus::Working;
+  report.status = !plan.is_valid         ? ControllerStatus::InvalidTarget
+                  : jammed               ? ControllerStatus::Jammed
+                  : !planned             ? ControllerStatus::NotReached
+                  : path_ && plan.at_end ? ControllerStatus::Finished
+                                         : ControllerStatus::Working;
 }
 
 double WholeBodyController::speed(double last, double remaining, double limit,
                                   double h) const noexcept {
-  return std::min({limit, last + acceleration_ * h, std::sqrt(2.0 * acceleration_ * remaining),
-                   remaining / h});
+  return std::min(
+      {limit, last + acceleration_ * h, std::sqrt(2.0 * acceleration_ * remaining), remaining / h});
 }
 
 /// Scales the step of joints and sections until they keep their speeds; returns its fraction.
@@ -222,8 +231,8 @@ WholeBodyController::Plan WholeBodyController::follow(const ArmMeasurement& meas
     return fit_.follow(curve, arm_length_ + advance, arm_length_, joints_, states_);
   };
   const bool rests = begun && end - last <= kThere;  // redundant joints need not move on
-  const double error = rests ? fit_.tip_distance(curve(arm_length_ + end), joints_, states_)
-                              : fit(last + v * h);
+  const double error =
+      rests ? fit_.tip_distance(curve(arm_length_ + end), joints_, states_) : fit(last + v * h);
   const double fraction = limit_rates(h);
   if (error > kPlanned) {  // where it cannot go it waits
     v = 0.0;
@@ -232,9 +241,8 @@ WholeBodyController::Plan WholeBodyController::follow(const ArmMeasurement& meas
   }
   advance_(next) = last + v * h;
   speed_(next) = v;
-  return {.goal = curve(arm_length_ + advance_(next)),
-          .error = error,
-          .at_end = end - advance_(next) <= kThere};
+  const Vector3d goal = curve(arm_length_ + advance_(next));
+  return {.goal = goal, .desired = goal, .error = error, .at_end = end - advance_(next) <= kThere};
 }
 
 WholeBodyController::Plan WholeBodyController::reach(const ArmMeasurement& measurement,
@@ -244,26 +252,40 @@ WholeBodyController::Plan WholeBodyController::reach(const ArmMeasurement& measu
   const double h = measurement.timestep;
   const Vector3d from = goal_(next);
   Vector3d target = X_RB * measurement.X_BG.translation();
-  if (!measurement.has_target || !target.allFinite() || measurement.time < start_delay_)
-    target = from;
-  const double remaining = (target - from).norm();
+  const bool is_valid = measurement.has_target && target.allFinite();
+  const bool moves = is_valid && measurement.time >= start_delay_;
+  if (!moves) target = from;
+  // The target's own velocity; a jump has none.
+  Vector3d velocity = (target - target_(memory)) / h;
+  if (!moves || velocity.norm() > speed_limit_) velocity.setZero();
+  const Vector3d change = velocity - target_velocity_(memory);
+  const double largest = acceleration_ * h;
+  const Vector3d with_it =
+      target_velocity_(memory) + change * std::min(1.0, largest / std::max(change.norm(), largest));
+  target_(next) = target;
+  target_velocity_(next) = with_it;
+
+  const Vector3d missing = target - (from + with_it * h);
+  const double remaining = missing.norm();
   const double v = speed(speed_(memory), remaining, speed_limit_, h);
-  const Vector3d step = remaining > 0.0 ? Vector3d((target - from) * (v * h / remaining))
-                                        : Vector3d::Zero();
-  Vector3d goal = from + step;
-  const double error = fit_.reach(goal, joints_, states_);
+  Vector3d step = with_it * h;
+  if (remaining > 0.0) step += missing * (v * h / remaining);
+  step *= std::min(1.0, speed_limit_ * h / std::max(step.norm(), speed_limit_ * h));
+  const double error = fit_.reach(from + step, joints_, states_);
   const double fraction = limit_rates(h);
-  if (error > kPlanned && remaining > 0.0) goal = from;
-  else goal = from + fraction * step;
-  speed_(next) = v * fraction;
-  return {.goal = goal, .error = error, .at_end = remaining <= kThere};
+  const bool waits = error > kPlanned;  // where it cannot go
+  speed_(next) = waits ? 0.0 : v * fraction;
+  return {.goal = waits ? from : Vector3d(from + fraction * step),
+          .desired = target,
+          .error = error,
+          .at_end = moves && remaining <= kThere,
+          .is_valid = is_valid};
 }
 
 int WholeBodyController::path(std::span<const double> memory,
                               std::span<Vector3d> points) const noexcept {
-  if (!path_) return 0;
-  const Isometry3d X_BP =
-      fit_.chain().pose(joints_memory_(memory)).inverse() * path_frame(memory);
+  if (!path_ || !started_(memory)) return 0;
+  const Isometry3d X_BP = fit_.chain().pose(joints_memory_(memory)).inverse() * path_frame(memory);
   const auto count = points.size();
   for (std::size_t i = 0; i < count; ++i)
     points[i] = X_BP * path_->position(path_->length() * static_cast<double>(i) /

@@ -46,11 +46,15 @@ class WholeBodyController final : public ArmController {
  private:
   /// The plan in one step, root frame of the joints.
   struct Plan {
-    Eigen::Vector3d goal = Eigen::Vector3d::Zero();  ///< of the tip
-    double error = 0.0;                              ///< of the planned tip [m]
+    Eigen::Vector3d goal = Eigen::Vector3d::Zero();     ///< of the tip now
+    Eigen::Vector3d desired = Eigen::Vector3d::Zero();  ///< the same, or the target itself
+    double error = 0.0;                                 ///< of the planned tip [m]
     bool at_end = false;
+    bool is_valid = true;  ///< there is a target
   };
 
+  void measured_states(const ArmMeasurement& measurement,
+                       std::span<SectionState> states) const noexcept;
   void begin(const ArmMeasurement& measurement, std::span<double> next) noexcept;
   Plan follow(const ArmMeasurement& measurement, double tip_error, std::span<const double> memory,
               std::span<double> next) noexcept;
@@ -75,6 +79,8 @@ class WholeBodyController final : public ArmController {
   MatrixSlot<Eigen::VectorXd> joints_memory_, joint_integral_;
   MatrixSlot<Eigen::VectorXd> goal_ = memory_.vector(3);  // of the tip in the last step, root frame
   MatrixSlot<Eigen::MatrixXd> X_RP_;  // of the path, whose frame is the base's at the start: 3 x 4
+  MatrixSlot<Eigen::VectorXd> target_ = memory_.vector(3);           // in the last step, root frame
+  MatrixSlot<Eigen::VectorXd> target_velocity_ = memory_.vector(3);  // with limited acceleration
   Slot<double> advance_ = memory_.number(), speed_ = memory_.number();  // [m], [m/s]
   Block states_memory_ = add_states(memory_, robot_);
   Slot<double> blocked_time_ = memory_.number();  // for which the tip has been off the path [s]

@@ -19,6 +19,7 @@ FILE = re.compile(r"^<!-- file: (.*?) -->\n```\w*\n(.*?)^```$", re.MULTILINE | r
 PICTURES = {  # page: script before the run, experiment, options of run and render, instants, s, pixels
     "endoscope": (None, "insert.toml", [], "0,9", "400x440"),
     "tube": ("tube.py", "insert.toml", [], "0,3,6", "400x440"),
+    "robot_arm": (None, "follow.toml", [], "0,2.5,5", "560x400"),
     "two_robots": (None, "two.toml", [], "0,2", "720x450"),
     "mesh_obstacles": ("lumen.py", "insert.toml", [], "0,2,4.2", "400x440"),
 }

@@ -233,7 +233,8 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
       apply_body(setting, model);
       constants_changed = true;
     } else if (!setting.key.starts_with("robot.") && !setting.key.starts_with("controller.") &&
-               !setting.key.starts_with("joint.") && !setting.key.starts_with("motion.") && !setting.key.starts_with("fault.")) {
+               !setting.key.starts_with("joint.") && !setting.key.starts_with("motion.") &&
+               !setting.key.starts_with("fault.")) {
       const bool is_option =
           setting.origin == "--set" &&
           (setting.key == "duration" || setting.key == "seed" || setting.key == "controller");

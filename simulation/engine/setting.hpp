@@ -29,8 +29,8 @@ namespace tendril::simulation {
 using Setting = Override;
 
 /// What the key of a setting begins with.
-inline constexpr std::string_view kSettingPrefixes[] = {"robot.", "controller.", "option.", "body.",
-                                                        "geom.",  "joint.",      "motion.", "fault."};
+inline constexpr std::string_view kSettingPrefixes[] = {
+    "robot.", "controller.", "option.", "body.", "geom.", "joint.", "motion.", "fault."};
 
 /// Splits `key=value`; the origin is `--set`. Throws ModelError when there is no `=` or nothing
 /// before or after it.

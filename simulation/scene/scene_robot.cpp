@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "controllers/controller_kind.hpp"
+#include "plugin/carrier.hpp"
 #include "simulation/engine/engine.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 
@@ -87,12 +88,17 @@ std::vector<std::string> drivers_of(const mjModel& model, std::span<const SceneR
   std::vector<std::string> drivers(static_cast<std::size_t>(model.nactuator));
   for (const SceneRobot& robot : robots) {
     const std::string label = robot.names.label();
-    for (const std::string& name : driven_actuators(robot.description)) {
-      const int i = mj_name2id(&model, mjOBJ_ACTUATOR, robot.names(name).c_str());
-      if (i < 0) continue;
-      drivers[static_cast<std::size_t>(i)] =
-          fmt::format("{}{}", robot.controller, label.empty() ? "" : fmt::format(" of {}", label));
+    const std::string driver =
+        robot.controller + (label.empty() ? "" : fmt::format(" of {}", label));
+    std::vector<int> driven;
+    for (const std::string& name : driven_actuators(robot.description))
+      driven.push_back(mj_name2id(&model, mjOBJ_ACTUATOR, robot.names(name).c_str()));
+    if (moves_carrier(robot.controller)) {
+      const Carrier carrier(&model, robot.base);
+      driven.insert(driven.end(), carrier.actuators.begin(), carrier.actuators.end());
     }
+    for (const int i : driven)
+      if (i >= 0) drivers[static_cast<std::size_t>(i)] = driver;
   }
   return drivers;
 }

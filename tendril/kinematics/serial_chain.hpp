@@ -47,8 +47,8 @@ class SerialChain {
   [[nodiscard]] Eigen::Isometry3d pose(
       const Eigen::Ref<const Eigen::VectorXd>& positions) const noexcept;
   /// The same, and unit vectors along the axes and points on them, root frame; a column each. A
-  /// point p of the end moves by axis x (p - anchor) per radian of a hinge, by the axis per meter of
-  /// a slide.
+  /// point p of the end moves by axis x (p - anchor) per radian of a hinge, by the axis per meter
+  /// of a slide.
   [[nodiscard]] Eigen::Isometry3d pose(const Eigen::Ref<const Eigen::VectorXd>& positions,
                                        Eigen::Ref<Eigen::Matrix3Xd> axes,
                                        Eigen::Ref<Eigen::Matrix3Xd> anchors) const noexcept;

@@ -39,8 +39,7 @@ double WholeBodyFit::length(std::span<const SectionState> states) const noexcept
   return sum;
 }
 
-void WholeBodyFit::set_deflection(
-    const Eigen::Ref<const Eigen::Matrix3Xd>& of_sections) noexcept {
+void WholeBodyFit::set_deflection(const Eigen::Ref<const Eigen::Matrix3Xd>& of_sections) noexcept {
   Eigen::Vector3d before = Eigen::Vector3d::Zero();
   for (int i = 0, p = 0; i < robot_.section_count(); ++i) {
     for (int k = 1; k <= kPointsPerSection; ++k, ++p)
@@ -95,10 +94,9 @@ void WholeBodyFit::step(Eigen::Ref<Eigen::VectorXd> joints,
     const int k = 1 + static_cast<int>(p) % kPointsPerSection;
     const int bends = 2 * (section + 1);  // later sections do not move this point
     const Eigen::Vector3d position =
-        X_RB *
-        (deflections_[p] + bend_jacobian(robot_, states, {}, section,
-                                         static_cast<double>(k) / kPointsPerSection, jacobian_,
-                                         bend_jacobian_));
+        X_RB * (deflections_[p] + bend_jacobian(robot_, states, {}, section,
+                                                static_cast<double>(k) / kPointsPerSection,
+                                                jacobian_, bend_jacobian_));
     for (int j = 0; j < m; ++j) {
       const Eigen::Vector3d axis = axes_.col(j);
       point_jacobian_.col(j) =
@@ -109,8 +107,7 @@ void WholeBodyFit::step(Eigen::Ref<Eigen::VectorXd> joints,
     const auto J = point_jacobian_.leftCols(m + bends);
     normal_.topLeftCorner(m + bends, m + bends).noalias() +=
         weight * (J.transpose().lazyProduct(J));
-    gradient_.head(m + bends).noalias() +=
-        weight * (J.transpose().lazyProduct(target - position));
+    gradient_.head(m + bends).noalias() += weight * (J.transpose().lazyProduct(target - position));
   }
   normal_.diagonal().array() += options_.damping;
   solve_within_limits(joints, states);

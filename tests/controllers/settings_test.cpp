@@ -164,6 +164,11 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
     return {{{"waypoints", "0 0 0  0 0 0.6"}},
             {{"arcs", "0 0.6"}},
             {{"centerline", branches}, {"branch", "a"}}};
+  if (kind == "tendril.whole_body")
+    return {{{"waypoints", "0 0 0  0 0 0.6"}},
+            {{"arcs", "0 0.6"}},
+            {{"target", "t"}},
+            {{"centerline", branches}, {"branch", "a"}, {"path_end", "0 0 0.4"}}};
   if (kind == "tendril.push") return {{{"block", "block"}, {"target", "t"}}};
   if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
@@ -193,11 +198,13 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
 /// has a separate test.
 bool make(const ControllerKind& kind, const Settings& settings, TestScene& scene) {
   const bool is_elastic = kind.name == "tendril.contact_plan";
+  const bool is_carried = kind.name == "tendril.whole_body";
   const std::size_t sections = is_elastic ? 3 : kind.name == "tendril.coil" ? 6 : 2;
   const double length = is_elastic ? 0.4 : 0.1;
   const ContinuumRobot arm(
       std::vector<SectionParameters>(sections, {.length = length, .bend_angle_limit = 6.0}),
-      {.feed_limit = 1.2});
+      {.feed_limit = is_carried ? 0.0 : 1.2});
+  if (is_carried) scene.chain = SerialChain({ChainJoint()}, Eigen::Isometry3d::Identity());
   scene.measured = scene.standing = Obstacles({sphere_at({0.3, 0.0, 0.1}, 0.03)});
   scene.moving_count = kind.name == "tendril.push" ? 1 : 0;
   scene.target = {2.0, 0.0, 0.0};

@@ -16,6 +16,7 @@ struct TestScene final : SceneQuery {
   std::vector<Solid> all;
   Solid post;
   Eigen::Vector3d target = Eigen::Vector3d::Zero();
+  SerialChain chain;
   std::set<std::string> asked;
 
   void measure_target(const char* setting) override { asked.insert(setting); }
@@ -36,6 +37,7 @@ struct TestScene final : SceneQuery {
     asked.insert(setting);
     return all;
   }
+  [[nodiscard]] const SerialChain& carrier() override { return chain; }
   [[nodiscard]] Solid geom(const char* setting) override {
     asked.insert(setting);
     return post;

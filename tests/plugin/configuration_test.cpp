@@ -24,15 +24,6 @@ std::string bare_instance(const std::string& config) {
 const std::string kNoTarget, kFixedTarget = R"(<body name="target"/>)";
 const std::string kTarget = R"(<body name="target" mocap="true" pos="0.1 0 0.04"/>)";
 
-void check_refused(const std::string& xml, const std::string& toml,
-                   const std::vector<std::string>& parts) {
-  load_tendril();
-  std::string error;
-  CHECK_FALSE(try_load_scene(xml, {{"arm.toml", toml}}, error));
-  for (const std::string& part : parts) CHECK_THAT(error, Contains(part));
-  EngineWarnings::take();
-}
-
 }  // namespace
 
 TEST_CASE("plugin: a refused setting is named with instance, key, value and range", "[plugin]") {

@@ -76,6 +76,16 @@ inline ModelPtr load_one_arm(const std::string& toml, const std::string& option 
       {{"arm.toml", toml}});
 }
 
+/// The scene does not compile, and its error has all of these parts.
+inline void check_refused(const std::string& xml, const std::string& toml,
+                          const std::vector<std::string>& parts) {
+  load_tendril();
+  std::string error;
+  CHECK_FALSE(try_load_scene(xml, {{"arm.toml", toml}}, error));
+  for (const std::string& part : parts) CHECK_THAT(error, Catch::Contains(part));
+  EngineWarnings::take();
+}
+
 /// Scenes with all controllers of the library, in all their modes.
 inline const std::vector<const char*> kControllerScenes{"scenes/reach/reach.xml",
                                                         "scenes/reach_clutter/reach_clutter.xml",
@@ -89,7 +99,9 @@ inline const std::vector<const char*> kControllerScenes{"scenes/reach/reach.xml"
                                                         "scenes/snake_path/snake_path.xml",
                                                         "scenes/youbot_targets/youbot_targets.xml",
                                                         "scenes/youbot_clutter/youbot_clutter.xml",
-                                                        "scenes/mobile_arm/mobile_arm.xml"};
+                                                        "scenes/mobile_arm/mobile_arm.xml",
+                                                        "scenes/robot_arm/robot_arm.xml",
+                                                        "scenes/robot_arm/reach.xml"};
 
 inline ModelPtr load_file(const std::string& file) {
   load_tendril();
