@@ -118,6 +118,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::unique_ptr<ContinuumRobot> robot_;
   int base_body_, tip_site_, target_mocap_;
   double body_radius_;
+  double swing_period_ = 0.0;  // without twist [s]
   std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   std::vector<BoundJoint> carrier_;          // likewise; its actuators come last
   Eigen::Vector3d carrier_gravity_ = Eigen::Vector3d::Zero();

@@ -4,7 +4,10 @@
 #include <Eigen/Geometry>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
+
+#include "controllers/arm/move_timing.hpp"
 
 namespace tendril {
 namespace {
@@ -165,6 +168,13 @@ FundamentalMode fundamental_mode(const mjModel* m, int base_body,
   if (!(squared > 0.0) || !std::isfinite(squared) || !(damping >= 0.0))
     return {kInfinity, kInfinity};
   return {std::sqrt(squared), damping};
+}
+
+double swing_period(const FundamentalMode& mode) noexcept {
+  constexpr double kLeft = 0.03;  // of the swing, after a move of that time
+  const double period = 2.0 * std::numbers::pi / mode.frequency;
+  const double decay = -2.0 * std::log(kLeft) / mode.damping;  // to that part
+  return std::isfinite(period) && decay > MoveTiming::kPeriods * period ? period : 0.0;
 }
 
 }  // namespace tendril

@@ -16,6 +16,9 @@ struct FundamentalMode {
   double damping;    ///< 2 zeta omega: x' C x / x' M x [1/s]
 };
 
+/// Its period if it takes longer to decay than MoveTiming takes not to excite it; else 0 [s].
+[[nodiscard]] double swing_period(const FundamentalMode& mode) noexcept;
+
 /// @param joints     of all coordinates, in the order of ArmMechanics::State::joints
 /// @param actuators  of the arm's servos, in the order of ArmMechanics::servos
 /// No motion is known, and both are infinite, where a joint is held by nothing.

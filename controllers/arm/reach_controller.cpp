@@ -139,6 +139,7 @@ std::unique_ptr<PosePlanner> make_reactive_planner(const ArmContext& context) {
                              .body_radius = context.body_radius,
                              .margin = margin,
                              .rates = read_rates(settings),
+                             .timing = MoveTiming(settings),
                              .timestep = context.timestep,
                              .waits_for_base = settings.flag("wait_for_base")});
 }
@@ -226,7 +227,8 @@ std::span<const SettingInfo> ReachController::settings() {
                     "with avoidance, of an arm on a platform: while the platform drives, and where "
                     "nothing reaches the target, the arm keeps its pose"),
   };
-  static const std::vector<SettingInfo> kAll = joined({kOwnSettings, tip_integral_settings()});
+  static const std::vector<SettingInfo> kAll =
+      joined({kOwnSettings, {&MoveTiming::kSetting, 1}, tip_integral_settings()});
   return kAll;
 }
 
@@ -250,6 +252,7 @@ ReachController::ReachController(const ArmContext& context)
 ReachController::ReachController(const ArmContext& context, std::unique_ptr<PosePlanner> planner)
     : task_(context.settings.choice<TipTask>("task")),
       rates_(read_rates(context.settings)),
+      timing_(context.settings),
       tracker_(planner ? default_solver(context.robot, solver_options(context.settings), 0, 0)
                        : make_tracker(context.robot, context.settings)),
       searcher_(planner ? std::nullopt : make_searcher(context.robot, context.settings)),
@@ -275,6 +278,7 @@ ReachController::ReachController(const ArmContext& context, std::unique_ptr<Pose
     const Eigen::VectorXd straight = straight_coordinates(robot());
     q_memory_ =
         memory_.matrix<Eigen::VectorXd>(part_ ? context.actuation.driven * straight : straight);
+    timing_memory_ = memory_.part(timing_.layout());
     failed_ = memory_.flag();
     failed_target_ = memory_.matrix<Eigen::Vector3d>();
   }
@@ -367,7 +371,9 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
 
   // 2. Move the commands towards it; the step is scaled as a whole, not section by section.
   const auto q_last = q_memory_(memory);
-  double scale = std::min(1.0, rates_.fraction(robot(), q_last, q_solution_, measurement.timestep));
+  double scale = timing_.fraction(rates_.fraction(robot(), q_last, q_solution_, measurement.timestep),
+                                  measurement.swing_period, measurement.timestep,
+                                  timing_memory_(memory), timing_memory_(next_memory));
   const auto limit_rate = [&](double way, double rate) {
     scale = std::min(scale, rate * measurement.timestep / std::max(std::abs(way), 1e-12));
   };

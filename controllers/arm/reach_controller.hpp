@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controllers/arm/driven_part.hpp"
+#include "controllers/arm/move_timing.hpp"
 #include "controllers/arm/pose_planner.hpp"
 #include "controllers/arm/target_lead.hpp"
 #include "controllers/arm/tip_contacts.hpp"
@@ -114,6 +115,7 @@ class ReachController final : public ArmController {
 
   TipTask task_;
   PoseRates rates_;
+  MoveTiming timing_;
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;     // where tracker_ alone does not search
   std::unique_ptr<PosePlanner> planner_;  // with avoidance
@@ -131,6 +133,7 @@ class ReachController final : public ArmController {
 
   // Of a planner its memory; otherwise the IK solution, the planned pose, and the
   // target for which the search failed.
+  Block timing_memory_;
   Block planner_memory_, solution_memory_;
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;

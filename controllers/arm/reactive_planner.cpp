@@ -81,6 +81,7 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       tip_count_(layout_.index(0, planner_.options().max_nodes)),
       tips_(layout_.matrix<Eigen::MatrixXd>(3, planner_.options().max_nodes)),
       trees_(layout_.part(planner_.layout())),
+      timing_memory_(options.timing ? layout_.part(options.timing->layout()) : Block()),
       waypoint_count_(layout_.index(0, planner_.options().max_waypoints)),
       next_waypoint_(layout_.index(0, planner_.options().max_waypoints)),
       waypoints_(layout_.matrix<Eigen::MatrixXd>(robot.coordinate_count(),
@@ -417,9 +418,16 @@ double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
 }
 
 /// Takes one step towards q_goal_, into q_next_, if it is free.
-void ReactivePlanner::follow(const BaseState& base, double slack, std::span<double> next_memory,
-                             Step& step) noexcept {
-  step.scale = step_fraction(q_last_, q_goal_);
+void ReactivePlanner::follow(const BaseState& base, double slack, const ArmMeasurement& measurement,
+                             std::span<double> next_memory, Step& step) noexcept {
+  const double at_limit =
+      options_.rates.fraction(robot(), q_last_, q_goal_, options_.timestep);
+  step.scale = std::min(1.0, at_limit);
+  if (options_.timing) {
+    const std::span<double> timing = timing_memory_(next_memory);
+    step.scale = options_.timing->fraction(at_limit, measurement.swing_period, options_.timestep,
+                                           timing, timing);
+  }
   q_next_ = q_last_ + step.scale * (q_goal_ - q_last_);
   if (!planner_.is_free(q_next_, obstacles_, base, slack)) {
     q_next_ = q_last_;
@@ -470,7 +478,7 @@ PosePlanner::Step ReactivePlanner::step(const TipTarget& target, const ArmMeasur
       approach(base, memory);
       has_path = find_path(base, next_memory);
     }
-    if (has_path) follow(base, slack, next_memory, step);
+    if (has_path) follow(base, slack, measurement, next_memory, step);
   }
   step.there = q_next_ == q_solution_;
   store_states(solution_, solution_memory_(next_memory));

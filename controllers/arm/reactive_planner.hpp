@@ -2,9 +2,11 @@
 
 #include <Eigen/Core>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "controllers/arm/move_timing.hpp"
 #include "controllers/arm/pose_planner.hpp"
 #include "tendril/avoidance/arm_path_planner.hpp"
 #include "tendril/avoidance/obstacle_solver.hpp"
@@ -18,6 +20,7 @@ struct ReactivePlannerOptions {
   double body_radius = 0.0;          ///< [m], >= 0
   double margin = 0.002;             ///< least clearance between body and obstacles [m], >= 0
   PoseRates rates;
+  std::optional<MoveTiming> timing = {};  ///< of moves; none: at the rate limit
   double timestep = 0.002;  ///< [s], > 0
   /// While the base moves, and where nothing reaches the target, the arm keeps its pose. The base
   /// moves when all obstacles do.
@@ -80,8 +83,8 @@ class ReactivePlanner final : public PosePlanner {
   [[nodiscard]] bool base_moves(std::span<const double> memory) const noexcept;
   [[nodiscard]] bool obstacles_move(std::span<const double> memory) const noexcept;
   void forget_path(std::span<double> next_memory) const noexcept;
-  void follow(const BaseState& base, double slack, std::span<double> next_memory,
-              Step& step) noexcept;
+  void follow(const BaseState& base, double slack, const ArmMeasurement& measurement,
+              std::span<double> next_memory, Step& step) noexcept;
   void back_away(const BaseState& base, std::span<double> next_memory) noexcept;
   [[nodiscard]] double step_fraction(const Eigen::VectorXd& from,
                                      const Eigen::VectorXd& to) const noexcept;
@@ -105,7 +108,7 @@ class ReactivePlanner final : public PosePlanner {
   Slot<int> trees_begun_;
   Slot<int> tip_count_;  // of the poses reached: known positions of their tips, a column each
   MatrixSlot<Eigen::MatrixXd> tips_;
-  Block trees_;
+  Block trees_, timing_memory_;
   Slot<int> waypoint_count_, next_waypoint_;   // of the path
   MatrixSlot<Eigen::MatrixXd> waypoints_;      // a column each
   Slot<bool> rail_known_;                      // of a robot on a rail: after its first step

@@ -69,6 +69,7 @@ struct ArmMeasurement {
   Eigen::VectorXd twist_swing;
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
   double fundamental_mode_damping = std::numeric_limits<double>::infinity();
+  double swing_period = 0.0;
   /// Positions of the joints that carry the base, from the root of their chain on [rad], [m], and
   /// the longest lag of their servos [s]; none unless the controller asked for them
   /// (`SceneQuery::carrier`).
@@ -144,7 +145,10 @@ struct ArmMeasurement {
               "only of a controller with `senses_contacts`"),
         field("fundamental_mode_damping", &M::fundamental_mode_damping, "1/s",
               "2 zeta omega of the slowest oscillation of the straight arm, its base held; "
-              "infinite: unknown; the same in every step")};
+              "infinite: unknown; the same in every step"),
+        field("swing_period", &M::swing_period, "s",
+              "of the slowest oscillation of the body that takes longer to decay than two of its "
+              "periods; 0: none")};
   }
 
   /// The angle is that between the tangents.
