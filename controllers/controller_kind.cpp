@@ -41,7 +41,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
          "the tip follows a mocap body among moving obstacles, by plans that are predicted and "
          "sampled",
          predictive_settings(), ReachController::kQuantities,
-         Make<ArmContext>(make_predictive_controller)},
+         Make<ArmContext>([](const ArmContext& c) { return make_predictive_controller(c); })},
         controller_kind<ComputedMomentController>(
             "tendril.computed_moment",
             "the tip follows a mocap body by commanded moments: arms with motors, "

@@ -9,6 +9,8 @@
 namespace tendril {
 namespace {
 
+using Eigen::Vector3d;
+
 constexpr double kResolution = 4e-3;  // [m] of the body, half of a piece with one distance
 constexpr double kDeepest = 2.0;      // of the margin: deeper violations cost no more
 
@@ -57,9 +59,17 @@ void ArmRollouts::predict(const Start& start, int first, int last, Obstacles& ob
   TipTarget target = start.target;
   for (int k = 0; k < options_.steps; ++k) {
     target.X_BG.translation() += dt * start.target_velocity;
+    if (!record_.q.empty()) {
+      const auto at = static_cast<std::size_t>(3 * k);
+      Vector3d::Map(&record_.targets[at]) = target.position();
+      Vector3d::Map(&record_.desired[at]) = target.direction();
+    }
     start.forecast.place((k + 1) * dt, start.forecast_memory, obstacles);
     for (int s = first; s < last; ++s) advance(s, k, start, target, obstacles);
   }
+  if (record_.q.empty()) return;
+  const auto from = static_cast<std::size_t>(first), to = static_cast<std::size_t>(last);
+  std::copy(&costs_[from], &costs_[from] + (to - from), &record_.costs[from]);
 }
 
 /// One step of one plan, and what it costs.
@@ -105,6 +115,22 @@ void ArmRollouts::advance(int sample, int step, const Start& start, const TipTar
           options_.steps;
   if (violation > 0.0) free_[static_cast<std::size_t>(sample)] = false;
   if (step + 1 == options_.steps) cost += options_.end_weight * distance / length_;
+  if (!record_.q.empty()) write(sample, step, start, end, least - options_.body_radius, used);
+}
+
+/// Writes one step of one plan to the record.
+void ArmRollouts::write(int sample, int step, const Start& start, const BodyArc& end,
+                        double clearance, double rate) const noexcept {
+  const auto body = bodies_.col(sample);
+  const bool has_rail = robot_.rail_count() > 0;
+  const Eigen::Index n = body.size() - (has_rail ? PosePlanner::kShift + 1 : 0);
+  const auto row = static_cast<std::size_t>(sample * options_.steps + step);
+  Eigen::VectorXd::Map(&record_.q[row * static_cast<std::size_t>(n)], n) = body.tail(n);
+  record_.feed[row] = start.base.feed + (has_rail ? body[PosePlanner::kShift] : 0.0);
+  Vector3d::Map(&record_.tips[3 * row]) = end.end();
+  Vector3d::Map(&record_.directions[3 * row]) = end.tangent_at(end.length);
+  record_.clearances[row] = clearance;
+  record_.rates[row] = rate;
 }
 
 void path_integral_weights(std::span<const double> costs, double temperature,

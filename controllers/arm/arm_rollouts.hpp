@@ -24,6 +24,17 @@ struct RolloutOptions {
   double end_weight = 1.0;      ///< of the tip's distance at the end, >= 0
 };
 
+/// Memory of the caller for predictions: of each plan its steps, of each step its numbers.
+struct RolloutRecord {
+  std::span<double> q;                 ///< (samples, steps, n): coordinates of the body
+  std::span<double> feed;              ///< (samples, steps): of the base [m]
+  std::span<double> tips, directions;  ///< (samples, steps, 3): tip [m], unit tangent at it
+  std::span<double> clearances;        ///< (samples, steps): of the body, at most the margin [m]
+  std::span<double> rates;             ///< (samples, steps): of the commands, over the largest
+  std::span<double> costs;             ///< (samples): ArmRollouts::cost
+  std::span<double> targets, desired;  ///< (steps, 3): position [m], unit z axis
+};
+
 /// Predicts many plans of an arm at once, as arcs of constant curvature: the commands follow the
 /// plan within their rates, the body follows the commands with a lag, and obstacles and target move
 /// on. The cost of a plan is
@@ -70,6 +81,8 @@ class ArmRollouts {
     const ObstacleForecast& forecast;
     std::span<const double> forecast_memory;
   };
+  /// From now on predictions are also written here, with n coordinates of the robot without rail.
+  void write_to(const RolloutRecord& record) noexcept { record_ = record; }
   /// Predicts the plans [first, last). `obstacles` are moved.
   void predict(const Start& start, int first, int last, Obstacles& obstacles) noexcept;
 
@@ -84,6 +97,8 @@ class ArmRollouts {
  private:
   void advance(int sample, int step, const Start& start, const TipTarget& target,
                const Obstacles& obstacles) noexcept;
+  void write(int sample, int step, const Start& start, const BodyArc& end, double clearance,
+             double rate) const noexcept;
 
   ContinuumRobot robot_;
   RolloutOptions options_;
@@ -93,6 +108,22 @@ class ArmRollouts {
   Eigen::VectorXd desired_;
   std::vector<double> costs_;
   std::vector<char> is_direct_, free_;
+  RolloutRecord record_;  // empty: none
+};
+
+/// A cost of plans in place of ArmRollouts::cost. Tested by: predictive_planner_test.
+class PlanCost {
+ public:
+  virtual ~PlanCost() = default;
+  /// Sets the finite costs of the plans [first, last), whose prediction is in record().
+  virtual void evaluate(int first, int last, std::span<double> costs) noexcept = 0;
+  /// Makes the memory to which predictions are written; called once.
+  [[nodiscard]] virtual RolloutRecord record(int samples, int steps) = 0;
+
+ protected:
+  PlanCost() = default;
+  PlanCost(const PlanCost&) = default;
+  PlanCost& operator=(const PlanCost&) = default;
 };
 
 /// Weights of the path integral: exp(-(J_s - min J) / temperature), their sum 1.

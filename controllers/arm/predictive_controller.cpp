@@ -30,6 +30,8 @@ constexpr SettingInfo kOwnSettings[] = {
                     "cost of the tip's distance at the end, in arm lengths; during the prediction "
                     "it has the mean cost 1"),
     setting::integer("seed", "0", 0, 1000000000, "of the samples"),
+    setting::flag("straight_first", true,
+                  "a straight motion to the solution that stays clear is taken without samples"),
 };
 
 constexpr std::string_view kNotTaken[] = {"solver", "avoidance", "wait_for_base"};
@@ -52,7 +54,8 @@ std::span<const SettingInfo> predictive_settings() {
   return kAll;
 }
 
-std::unique_ptr<ArmController> make_predictive_controller(const ArmContext& context) {
+std::unique_ptr<ArmController> make_predictive_controller(const ArmContext& context,
+                                                          PlanCost* cost) {
   require_driven(context);
   const Settings& settings = context.settings;
   const double margin = settings.number("obstacle_margin"), horizon = settings.number("horizon"),
@@ -79,10 +82,11 @@ std::unique_ptr<ArmController> make_predictive_controller(const ArmContext& cont
       .max_iterations = settings.integer("max_iterations"),
       .position_tolerance = settings.number("position_tolerance"),
       .angle_tolerance = settings.number("angle_tolerance"),
-      .timestep = context.timestep};
+      .timestep = context.timestep,
+      .straight_first = settings.flag("straight_first")};
   return std::make_unique<ReachController>(
       context, std::make_unique<PredictivePlanner>(context.robot.on_rail(), measured.obstacles,
-                                                   measured.moving_count, options));
+                                                   measured.moving_count, options, cost));
 }
 
 }  // namespace tendril

@@ -31,11 +31,13 @@ RolloutOptions with_mean(RolloutOptions options) {
 }  // namespace
 
 PredictivePlanner::PredictivePlanner(const ContinuumRobot& robot, const Obstacles& obstacles,
-                                     int moving, const PredictivePlannerOptions& options)
+                                     int moving, const PredictivePlannerOptions& options,
+                                     PlanCost* cost)
     : PosePlanner(robot),
       options_(options),
       period_steps_(std::max(1, static_cast<int>(std::lround(options.period / options.timestep)))),
       rollouts_(robot, with_mean(options.rollouts)),
+      cost_(cost),
       solver_(robot, {.max_iterations = options.max_iterations,
                       .position_tolerance = options.position_tolerance,
                       .angle_tolerance = options.angle_tolerance,
@@ -53,8 +55,8 @@ PredictivePlanner::PredictivePlanner(const ContinuumRobot& robot, const Obstacle
       forecast_memory_(layout_.part(forecast_.layout())),
       obstacles_(obstacles),
       states_(static_cast<std::size_t>(robot.section_count())),
-      costs_(static_cast<std::size_t>(options.rollouts.samples)),
-      weights_(costs_.size()),
+      costs_(static_cast<std::size_t>(options.rollouts.samples) + 1),
+      weights_(costs_.size() - 1),
       q_last_(robot.coordinate_count()),
       q_solution_(robot.coordinate_count()),
       q_next_(robot.coordinate_count()),
@@ -63,6 +65,8 @@ PredictivePlanner::PredictivePlanner(const ContinuumRobot& robot, const Obstacle
   for (int i = 0; i < robot.section_count(); ++i)
     if (robot.section(i).is_extensible())
       scale_[robot.coordinate_index(i) + 2] = TipIntegral::kLengthScale;
+  if (cost_ != nullptr)
+    rollouts_.write_to(cost_->record(options.rollouts.samples + 1, options.rollouts.steps));
 }
 
 /// Takes in how target and obstacles move, and how far the body is behind its commands.
@@ -188,6 +192,14 @@ void PredictivePlanner::sample(const ArmRollouts::Start& start, std::span<double
   }
 }
 
+/// Sets the costs of predicted plans.
+void PredictivePlanner::evaluate(int first, int last) noexcept {
+  const auto from = static_cast<std::size_t>(first), to = static_cast<std::size_t>(last);
+  const std::span<double> costs = std::span(costs_).subspan(from, to - from);
+  if (cost_ != nullptr) return cost_->evaluate(first, last, costs);
+  for (int s = first; s < last; ++s) costs_[static_cast<std::size_t>(s)] = rollouts_.cost(s);
+}
+
 /// Takes a sample's plan.
 void PredictivePlanner::take(int sample, std::span<double> next_memory) noexcept {
   follows_(next_memory) = !rollouts_.is_direct(sample);
@@ -209,22 +221,26 @@ void PredictivePlanner::make_plan(const ArmRollouts::Start& start, std::span<dou
                                   Step& step) noexcept {
   const int samples = options_.rollouts.samples, mean = samples;
   rollouts_.set_direct(kStraight, q_solution_);
-  rollouts_.predict(start, kStraight, kStraight + 1, obstacles_);
-  if (rollouts_.is_free(kStraight)) return take(kStraight, next_memory);
+  if (options_.straight_first) {
+    rollouts_.predict(start, kStraight, kStraight + 1, obstacles_);
+    if (rollouts_.is_free(kStraight)) return take(kStraight, next_memory);
+  }
 
   sample(start, next_memory, step);
   rollouts_.predict(start, 0, samples, obstacles_);
-  for (int s = 0; s < samples; ++s) costs_[static_cast<std::size_t>(s)] = rollouts_.cost(s);
-  path_integral_weights(costs_, options_.temperature, weights_);
+  evaluate(0, samples);
+  const std::span<const double> costs = std::span(costs_).first(weights_.size());
+  path_integral_weights(costs, options_.temperature, weights_);
   auto average = rollouts_.plan(mean);
   average.setZero();
   for (int s = 0; s < samples; ++s)
     average += weights_[static_cast<std::size_t>(s)] * rollouts_.reached(s);
   rollouts_.set_polyline(mean);
   rollouts_.predict(start, mean, mean + 1, obstacles_);
-  const auto best =
-      static_cast<int>(std::min_element(costs_.begin(), costs_.end()) - costs_.begin());
-  take(rollouts_.cost(mean) < rollouts_.cost(best) ? mean : best, next_memory);
+  evaluate(mean, mean + 1);
+  const auto best = std::min_element(costs.begin(), costs.end()) - costs.begin();
+  take(costs_.back() < costs[static_cast<std::size_t>(best)] ? mean : static_cast<int>(best),
+       next_memory);
   round_(next_memory) += 1;
 }
 

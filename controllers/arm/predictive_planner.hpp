@@ -22,13 +22,14 @@ struct PredictivePlannerOptions {
   double position_tolerance = 1e-6;  ///< [m], > 0
   double angle_tolerance = 1e-4;     ///< [rad], > 0
   double timestep = 0.002;           ///< [s], > 0
+  bool straight_first = true;        ///< a free straight motion is taken without samples
 };
 
 /// Plans an arm's motion over a horizon among moving obstacles by sampling (model predictive path
 /// integral control).
 ///
 /// 1. The inverse kinematics is tracked from the last solution. While the straight motion to it
-///    stays clear of the obstacles over the horizon, the arm takes it.
+///    stays clear of the obstacles over the horizon, the arm takes it (`straight_first`).
 /// 2. Otherwise samples are predicted (ArmRollouts): the last plan, staying, straight motions to
 ///    other solutions of the inverse kinematics, and all of these with noise at the knots.
 /// 3. The mean of the samples, weighted by the path integral, is predicted too. The plan is the
@@ -44,9 +45,10 @@ class PredictivePlanner final : public PosePlanner {
  public:
   static constexpr double kMaxLag = 0.3;  ///< [s]
 
-  /// `obstacles`: the first `moving` of them may change their pose.
+  /// `obstacles`: the first `moving` of them may change their pose. `cost`: of the plans, in place
+  /// of that of the options, which must outlive the planner; null: none.
   PredictivePlanner(const ContinuumRobot& robot, const Obstacles& obstacles, int moving,
-                    const PredictivePlannerOptions& options);
+                    const PredictivePlannerOptions& options, PlanCost* cost = nullptr);
 
   Step step(const TipTarget& target, const ArmMeasurement& measurement,
             std::span<const double> memory, std::span<double> next_memory) noexcept override;
@@ -62,6 +64,7 @@ class PredictivePlanner final : public PosePlanner {
   void sample(const ArmRollouts::Start& start, std::span<double> next_memory, Step& step) noexcept;
   void set_line(int sample, const Eigen::Ref<const Eigen::VectorXd>& pose) noexcept;
   void add_noise(int sample, const RandomDraws& random, std::uint64_t first) noexcept;
+  void evaluate(int first, int last) noexcept;
   void take(int sample, std::span<double> next_memory) noexcept;
   void follow(int steps, std::span<const double> next_memory) noexcept;
   void clamp(Eigen::Ref<Eigen::VectorXd> pose) noexcept;
@@ -69,6 +72,7 @@ class PredictivePlanner final : public PosePlanner {
   PredictivePlannerOptions options_;
   int period_steps_;
   ArmRollouts rollouts_;
+  PlanCost* cost_;
   AutoSolver solver_;
   ObstacleForecast forecast_;
 

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "controllers/arm/predictive_controller.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "python/src/robots.hpp"
 #include "tendril/mobile/body.hpp"
@@ -117,10 +118,12 @@ struct PythonKind {
   std::string name, robot, source;
   std::vector<SettingRow> setting_rows;
   std::vector<QuantityRow> quantity_rows;
+  bool is_cost = false;  // a function that says what the plans of tendril.predictive cost
   std::vector<SettingInfo> settings;
   std::vector<Quantity> quantities;
   // With the interpreter lock:
-  PyObject* type = nullptr;      // the class
+  PyObject* type = nullptr;      // the class or function
+  PyObject* rollouts = nullptr;  // of a cost: the class of its argument
   PyObject* describe = nullptr;  // of an exception, in one line
 };
 
@@ -135,6 +138,12 @@ SettingInfo::Type type_of(const std::string& word) {
 }
 
 void make_tables(PythonKind& kind) {
+  if (kind.is_cost) {
+    for (SettingInfo row : predictive_settings()) {
+      if (row.name == std::string_view("straight_first")) row.default_value = "false";
+      kind.settings.push_back(row);
+    }
+  }
   for (const auto& [name, type, unit, standard, low, high, choices, meaning] : kind.setting_rows) {
     Range range;
     if (low) range.low = *low;
@@ -159,6 +168,7 @@ void end_of_interpreter() {
   live_objects().clear();
   for (const auto& [name, kind] : python_kinds()) {
     Py_CLEAR(kind->type);
+    Py_CLEAR(kind->rollouts);
     Py_CLEAR(kind->describe);
   }
 }
@@ -177,9 +187,10 @@ std::string text_of(const PythonKind& kind, nb::python_error& error) {
   return text;
 }
 
+/// Values of the kind's own settings.
 nb::dict settings_of(const PythonKind& kind, const Settings& settings) {
   nb::dict values;
-  for (const SettingInfo& row : kind.settings) {
+  for (const SettingInfo& row : std::span(kind.settings).last(kind.setting_rows.size())) {
     nb::object value;
     switch (row.type) {
       case SettingInfo::Type::Number:
@@ -449,8 +460,159 @@ class PythonController final : public Base {
   mutable std::string reset_error_;  // of the last reset; the next update fails with it
 };
 
+// ---- a cost of tendril.predictive
+
+/// Predictions of plans, and the function in Python that says what they cost.
+class PythonCost final : public PlanCost {
+ public:
+  PythonCost(const PythonKind& kind, const ArmContext& context)
+      : kind_(kind), context_(&context), coordinates_(size_of(context.robot.coordinate_count())) {}
+  ~PythonCost() override {
+    try {
+      const InterpreterLock lock;
+      live_objects().erase(python_);
+    } catch (const std::exception&) {  // the interpreter is gone, and its objects with it
+    }
+  }
+  PythonCost(const PythonCost&) = delete;
+  PythonCost& operator=(const PythonCost&) = delete;
+
+  RolloutRecord record(int samples, int steps) override {
+    const InterpreterLock lock;
+    try {
+      const MeasuredObstacles obstacles = context_->scene.measure_obstacles(
+          "obstacles", context_->settings.number("obstacle_margin"));
+      auto made = std::make_unique<Python>(
+          kind_, size_of(samples), size_of(steps), coordinates_,
+          example_of<ArmMeasurement>(context_->sizes(), MaybeObstacles(obstacles)));
+      made->share(settings_of(kind_, context_->settings),
+                  context_->settings.number("horizon") / steps);
+      python_ = made.get();
+      live_objects().emplace(python_, std::move(made));
+    } catch (nb::python_error& failed) {
+      throw ModelError(text_of(kind_, failed));
+    }
+    context_ = nullptr;  // it is valid only now
+    return python_->record();
+  }
+
+  void evaluate(int first, int last, std::span<double> costs) noexcept override {
+    std::fill(costs.begin(), costs.end(), 0.0);
+    if (!error.empty()) return;
+    try {
+      const InterpreterLock lock;
+      try {
+        python_->measurement->set(*measurement);
+        const nb::object found =
+            nb::handle(kind_.type)(python_->rollouts(first, last), python_->measurement_object);
+        const Input numbers("cost", found, Axes{costs.size()});
+        numbers.require_leading({});
+        numbers.require_finite();
+        std::copy_n(numbers.all().begin(), costs.size(), costs.begin());
+      } catch (nb::python_error& failed) {
+        error = text_of(kind_, failed);
+      }
+    } catch (const std::exception& failed) {
+      error = failed.what();
+    }
+  }
+
+  const ArmMeasurement* measurement = nullptr;  ///< of the update that is in progress
+  std::string error;                            ///< of the function in that update; empty: none
+
+ private:
+  static std::size_t size_of(int count) { return static_cast<std::size_t>(count); }
+
+  struct Python final : PythonObjects {
+    Python(const PythonKind& kind, std::size_t samples, std::size_t steps, std::size_t n,
+           const ArmMeasurement& example)
+        : type(nb::borrow(kind.rollouts)),
+          q({samples, steps, n}, Access::Read),
+          feed({samples, steps}, Access::Read),
+          tips({samples, steps, 3}, Access::Read),
+          directions({samples, steps, 3}, Access::Read),
+          clearances({samples, steps}, Access::Read),
+          rates({samples, steps}, Access::Read),
+          costs({samples}, Access::Read),
+          targets({steps, 3}, Access::Read),
+          desired({steps, 3}, Access::Read),
+          measurement(new View<ArmMeasurement>(example, Access::Read)),
+          measurement_object(nb::cast(measurement, nb::rv_policy::take_ownership)) {}
+    /// What all predictions have in common.
+    void share(const nb::dict& settings, double step) {
+      shared["targets"] = targets.array();
+      shared["target_directions"] = desired.array();
+      shared["settings"] = settings;
+      shared["timestep"] = step;
+    }
+    [[nodiscard]] RolloutRecord record() const {
+      return {q.numbers(),          feed.numbers(),       tips.numbers(),
+              directions.numbers(), clearances.numbers(), rates.numbers(),
+              costs.numbers(),      targets.numbers(),    desired.numbers()};
+    }
+    /// The plans [first, last), by the class of the argument.
+    [[nodiscard]] nb::object rollouts(int first, int last) const {
+      const nb::slice part(first, last);
+      nb::dict fields;
+      for (const auto& [name, array] : {std::pair{"q", &q},
+                                        {"feed", &feed},
+                                        {"tips", &tips},
+                                        {"directions", &directions},
+                                        {"clearances", &clearances},
+                                        {"rates", &rates},
+                                        {"costs", &costs}})
+        fields[name] = array->array()[part];
+      fields.update(shared);
+      return type(**fields);
+    }
+
+    nb::object type;
+    FixedArray q, feed, tips, directions, clearances, rates, costs, targets, desired;
+    nb::dict shared;
+    View<ArmMeasurement>* measurement;
+    nb::object measurement_object;  // owns it
+  };
+
+  const PythonKind& kind_;
+  const ArmContext* context_;
+  std::size_t coordinates_;
+  Python* python_ = nullptr;  // one of live_objects
+};
+
+/// `tendril.predictive` with a cost in Python, an error of which stops it.
+class CostedController final : public ArmController {
+ public:
+  CostedController(const PythonKind& kind, const ArmContext& context)
+      : cost_(kind, context), controller_(make_predictive_controller(context, &cost_)) {
+    memory_ = controller_->memory_layout();
+  }
+
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) override {
+    cost_.measurement = &measurement;
+    cost_.error.clear();
+    controller_->update(measurement, memory, next_memory, command, report);
+    if (!cost_.error.empty()) throw std::runtime_error(cost_.error);
+  }
+  [[nodiscard]] bool senses_contacts() const noexcept override {
+    return controller_->senses_contacts();
+  }
+  [[nodiscard]] bool senses_response() const noexcept override {
+    return controller_->senses_response();
+  }
+
+ private:
+  PythonCost cost_;
+  std::unique_ptr<ArmController> controller_;
+};
+
 /// Makes instances of the class in Python for robots of its kind.
 AnyMake maker_of(const PythonKind& kind) {
+  if (kind.is_cost)
+    return Make<ArmContext>([&kind](const ArmContext& context) {
+      return std::make_unique<CostedController>(kind, context);
+    });
   std::optional<AnyMake> make;
   std::string kinds;
   for_each_robot([&]<class Robot>(std::type_identity<Robot>) {
@@ -481,6 +643,11 @@ void refuse_names_of_every_controller(const PythonKind& kind, const ControllerKi
       if (std::string_view(common.name) == own.name)
         throw ModelError(kind.name + ": settings: " + own.name +
                          ": must not be a setting of every controller");
+  for (std::size_t i = 0; i < kind.settings.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (std::string_view(kind.settings[i].name) == kind.settings[j].name)
+        throw ModelError(kind.name + ": settings: " + kind.settings[i].name +
+                         ": must not be a setting of tendril.predictive");
   const std::vector<Quantity> all = all_quantities(made);
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -492,11 +659,12 @@ void refuse_names_of_every_controller(const PythonKind& kind, const ControllerKi
 void register_controller_class(std::string name, std::string robot, nb::object type,
                                std::vector<SettingRow> settings,
                                std::vector<QuantityRow> quantities, std::string source,
-                               nb::object describe) {
+                               nb::object describe, nb::object rollouts) {
   auto& known = python_kinds();
   if (const auto found = known.find(name); found != known.end()) {
     PythonKind& kind = *found->second;
-    if (kind.robot != robot || kind.setting_rows != settings || kind.quantity_rows != quantities)
+    if (kind.robot != robot || kind.is_cost == rollouts.is_none() ||
+        kind.setting_rows != settings || kind.quantity_rows != quantities)
       throw ModelError(name +
                        ": kind, settings and quantities: must be those with which the name was "
                        "registered first: choose another name, or start again");
@@ -513,6 +681,7 @@ void register_controller_class(std::string name, std::string robot, nb::object t
   kind->setting_rows = std::move(settings);
   kind->quantity_rows = std::move(quantities);
   kind->source = std::move(source);
+  kind->is_cost = !rollouts.is_none();
   make_tables(*kind);
   try {  // the defaults
     static_cast<void>(settings_of(*kind, Settings(kind->settings)));
@@ -523,6 +692,7 @@ void register_controller_class(std::string name, std::string robot, nb::object t
   refuse_names_of_every_controller(*kind, made);
   kind->type = type.release().ptr();
   kind->describe = describe.release().ptr();
+  if (kind->is_cost) kind->rollouts = rollouts.release().ptr();
   register_controller_kind(made);
   known.emplace(kind->name, kind.get());
   static_cast<void>(kind.release());
@@ -550,13 +720,16 @@ void bind_controllers(nb::module_& module) {
       .value("NO_CONTACT", ControllerStatus::NoContact)
       .value("SWINGING", ControllerStatus::Swinging);
   bind_controller_views(module);
-  module.def("register_controller", &register_controller_class, nb::arg("name"), nb::arg("kind"),
-             nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("source"),
-             nb::arg("describe"),
-             nb::sig("def register_controller(name: str, kind: str, type: type, settings: "
-                     "list[tuple[str, str, str, str, float | None, float | None, str, str]], "
-                     "quantities: list[tuple[str, str, str]], source: str, describe: "
-                     "collections.abc.Callable[[BaseException, typing.Any], str]) -> None"));
+  module.def(
+      "register_controller", &register_controller_class, nb::arg("name"), nb::arg("kind"),
+      nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("source"),
+      nb::arg("describe"), nb::arg("rollouts").none() = nb::none(),
+      nb::sig("def register_controller(name: str, kind: str, type: "
+              "collections.abc.Callable[..., typing.Any], settings: "
+              "list[tuple[str, str, str, str, float | None, float | None, str, str]], "
+              "quantities: list[tuple[str, str, str]], source: str, describe: "
+              "collections.abc.Callable[[BaseException, typing.Any], str], rollouts: type | None "
+              "= None) -> None"));
 }
 
 }  // namespace tendril::python

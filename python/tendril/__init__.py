@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         load_scene,
     )
     from tendril._version import __version__, mujoco_version
-    from tendril.controllers import controller
+    from tendril.controllers import Rollouts, controller, predictive_cost
     from tendril.experiment import Experiment, Result, Run
     from tendril.recording import Contacts, Recording, Replay
     from tendril.sweep import Sweep
@@ -108,7 +108,7 @@ else:
             "load_scene",
         ],
         "_version": ["__version__", "mujoco_version"],
-        "controllers": ["controller"],
+        "controllers": ["Rollouts", "controller", "predictive_cost"],
         "sweep.dataset": ["Dataset"],
         "experiment": ["Experiment", "Result", "Run"],
         "recording": ["Contacts", "Recording", "Replay"],
@@ -166,6 +166,7 @@ __all__ = [
     "RecordingError",
     "Replay",
     "Result",
+    "Rollouts",
     "Run",
     "Scene",
     "Section",
@@ -186,6 +187,7 @@ __all__ = [
     "mujoco_version",
     "plan",
     "plan_path",
+    "predictive_cost",
     "section_workspace",
     "share",
     "tool_orientation",

@@ -1,13 +1,18 @@
-"""`tendril.controller`: a class in Python becomes a controller, as a plugin of MuJoCo."""
+"""`tendril.controller`: a class in Python becomes a controller, as a plugin of MuJoCo; `tendril.predictive_cost`: a
+function becomes the cost of one."""
 
 from __future__ import annotations
 
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from tendril._core import ModelError
 from tendril._program import registered
@@ -18,6 +23,8 @@ from tendril._toml import plain_value
 Setting = tuple[Any, str, str] | tuple[Any, str, str, tuple[Any, ...]]
 _Row = tuple[str, str, str, str, float | None, float | None, str, str]
 _Class = TypeVar("_Class", bound=type)
+_Array = npt.NDArray[np.float64]
+_Cost = TypeVar("_Cost", bound=Callable[..., npt.ArrayLike])
 
 
 def controller(
@@ -98,7 +105,7 @@ def _quantity_rows(name: str, quantities: Mapping[str, tuple[str, str]]) -> list
     return [(key, unit, meaning) for key, (unit, meaning) in quantities.items()]
 
 
-def _source_of(cls: type) -> str:
+def _source_of(cls: Any) -> str:
     """Its file; empty if it has none that could be kept, such as in a notebook."""
     try:
         file = Path(inspect.getsourcefile(cls) or "").absolute()
@@ -144,6 +151,54 @@ def _row(controller_name: str, key: str, value: Setting) -> _Row:
     if isinstance(default, list | tuple) and not default:
         return key, "numbers", unit, "", None, None, "", meaning
     raise refuse(repr(default), "a number, a truth value, a text or an empty list")
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """N plans of an arm, predicted over H steps: views, valid during the call, which cannot be written to.
+
+    In the frame of the arm's base, m and rad; prediction k is (k + 1) `timestep` ahead.
+    """
+
+    q: _Array  # (N, H, n): smooth coordinates of the body
+    feed: _Array  # (N, H): of the base
+    tips: _Array  # (N, H, 3): positions
+    directions: _Array  # (N, H, 3): unit z axes of the tips
+    clearances: _Array  # (N, H): between body and obstacles; `obstacle_margin` where it is more
+    rates: _Array  # (N, H): of the commands, over the largest
+    costs: _Array  # (N,): those of the settings (docs/theory/control.md, "Prediction")
+    targets: _Array  # (H, 3): positions
+    target_directions: _Array  # (H, 3): unit z axes
+    settings: dict[str, Any]  # own ones
+    timestep: float  # from prediction to prediction [s]
+
+
+def predictive_cost(name: str, *, settings: Mapping[str, Setting] | None = None) -> Callable[[_Cost], _Cost]:
+    """Registers a function as the cost of the controller `name`, which is `tendril.predictive` apart from that.
+
+    `cost(rollouts, measurement)` returns the costs of the N plans of `Rollouts`; N is the number of samples in one
+    call, and 1, for their mean, in the next. It is a function of its arguments. The controller has the settings of
+    `tendril.predictive`, with the default `straight_first = false`. An exception stops it, as one in
+    `tendril.controller`.
+
+    :param settings: own settings, as of `tendril.controller`
+    :raises ModelError: wrong names or settings, or a name that is taken
+    """
+    rows = _setting_rows(name, "continuum", settings or {}, None, None)
+
+    def register(cost: _Cost) -> _Cost:
+        if not inspect.isfunction(cost):
+            raise ModelError(f"{name}: {cost!r}: must be a function")
+        try:
+            inspect.signature(cost).bind("rollouts", "measurement")
+        except TypeError as error:
+            wrong = f"{cost.__name__}{inspect.signature(cost)}: must be {cost.__name__}(rollouts, measurement): {error}"
+            raise ModelError(f"{_place_of(cost)}: {name}: {wrong}") from None
+        register_controller(name, "continuum", cost, rows, [], _source_of(cost), describe, Rollouts)
+        registered.add(name)
+        return cost
+
+    return register
 
 
 #: What the functions of a class are called with, besides self.
@@ -196,4 +251,4 @@ def describe(error: BaseException, where: TracebackType | None, cls: type | None
     return f"{own[-1].filename}:{own[-1].lineno}: {text}"
 
 
-__all__ = ["controller"]
+__all__ = ["Rollouts", "controller", "predictive_cost"]

@@ -36,12 +36,62 @@ PredictivePlannerOptions options_with(int seed) {
 
 constexpr double kAmplitude = 0.07;  // [m]
 
+/// The cost of RolloutOptions without its weights of direction, from what is recorded.
+class RecordedCost final : public PlanCost {
+ public:
+  explicit RecordedCost(const RolloutOptions& of) : options(of) {}
+
+  RolloutRecord record(int samples, int steps) override {
+    const auto rows = static_cast<std::size_t>(samples * steps);
+    memory.assign(rows * (kCoordinates + 9) + static_cast<std::size_t>(samples + 6 * steps), 0.0);
+    std::size_t used = 0;
+    const auto take = [&](std::size_t size) {
+      used += size;
+      return std::span(memory).subspan(used - size, size);
+    };
+    const auto of_steps = static_cast<std::size_t>(3 * steps);
+    return all = {.q = take(rows * kCoordinates),
+                  .feed = take(rows),
+                  .tips = take(3 * rows),
+                  .directions = take(3 * rows),
+                  .clearances = take(rows),
+                  .rates = take(rows),
+                  .costs = take(static_cast<std::size_t>(samples)),
+                  .targets = take(of_steps),
+                  .desired = take(of_steps)};
+  }
+  void evaluate(int first, int last, std::span<double> costs) noexcept override {
+    for (int s = first; s < last; ++s) costs[static_cast<std::size_t>(s - first)] = cost(s);
+  }
+  [[nodiscard]] double cost(int sample) const {
+    const int steps = options.steps;
+    double sum = 0.0, distance = 0.0;
+    for (int k = 0; k < steps; ++k) {
+      const auto row = static_cast<std::size_t>(sample * steps + k);
+      distance =
+          (Vector3d(&all.tips[3 * row]) - Vector3d(&all.targets[static_cast<std::size_t>(3 * k)]))
+              .norm() /
+          kLength;
+      const double missing = (options.margin - all.clearances[row]) / options.margin;
+      sum += distance + options.obstacle_weight * std::clamp(missing, 0.0, 2.0) +
+             options.rate_weight * all.rates[row] * all.rates[row];
+    }
+    return sum / steps + options.end_weight * distance;
+  }
+
+  static constexpr std::size_t kCoordinates = 6;  // of three_sections
+  static constexpr double kLength = 0.3;
+  RolloutOptions options;
+  RolloutRecord all;
+  std::vector<double> memory;
+};
+
 /// An arm that is where it is planned, and a bar along y that moves to and fro across it.
 struct Crossing {
-  explicit Crossing(int seed, double of_bar)
+  Crossing(int seed, double of_bar, PlanCost* cost = nullptr)
       : speed(of_bar),
         obstacles({{capsule(0.06, 0.012), pose_at(0.0)}}),
-        planner(robot, obstacles, 1, options_with(seed)),
+        planner(robot, obstacles, 1, options_with(seed), cost),
         memory(static_cast<std::size_t>(planner.layout().size())),
         measurement(robot.coordinate_count()) {
     planner.layout().reset(memory);
@@ -208,6 +258,40 @@ TEST_CASE("predictive planner: a bar that crosses the arm to and fro never touch
   }
   CHECK(least > 0.0);
   CHECK(last.reached);
+}
+
+TEST_CASE("predictive planner: a record is what the arm does in its plans", "[predictive]") {
+  RecordedCost cost(options_with(0).rollouts);
+  Crossing scene(0, 0.3, &cost);
+  for (int i = 0; i < 200; ++i) scene.step();
+  const int steps = cost.options.steps;
+  std::vector<SectionState> states(scene.robot.straight().begin(), scene.robot.straight().end());
+  for (int row = 0; row < (cost.options.samples + 1) * steps; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    from_coordinates(scene.robot, VectorXd::Map(&cost.all.q[6 * at], 6), states);
+    const Isometry3d tip = tip_pose(scene.robot, states);
+    REQUIRE((tip.translation() - Vector3d(&cost.all.tips[3 * at])).norm() < kRounding);
+    REQUIRE((tip.linear().col(2) - Vector3d(&cost.all.directions[3 * at])).norm() < kRounding);
+    REQUIRE(cost.all.clearances[at] <= kMargin);
+    REQUIRE(cost.all.rates[at] <= 1.0 + kRounding);
+  }
+  for (int s = 0; s <= cost.options.samples; ++s)
+    REQUIRE(cost.cost(s) == Approx(cost.all.costs[static_cast<std::size_t>(s)]).epsilon(1e-12));
+}
+
+TEST_CASE("predictive planner: the same cost from outside plans the same", "[predictive]") {
+  RecordedCost cost(options_with(1).rollouts);
+  Crossing inside(1, 0.3), outside(1, 0.3, &cost);
+  double moved = 0.0, apart = 0.0;
+  for (int i = 0; i < 1500; ++i) {
+    const VectorXd before = inside.measurement.q;
+    inside.step();
+    outside.step();
+    moved += (inside.measurement.q - before).norm();
+    apart = std::max(apart, (inside.measurement.q - outside.measurement.q).norm());
+  }
+  CHECK(moved > 1.0);
+  CHECK(apart < 1e-9);
 }
 
 TEST_CASE("predictive planner: a step allocates nothing", "[predictive]") {

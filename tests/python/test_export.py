@@ -217,9 +217,98 @@ def test_lerobot_has_films(file: Path, tmp_path: Path) -> None:
     stats = json.loads((out / "meta/stats.json").read_text())[key]
     assert np.shape(stats["mean"]) == (3, 1, 1) and 0 < np.min(stats["std"]) < np.max(stats["max"]) <= 1
     done = tendril("export", file, "--to", "csv", "-o", tmp_path / "x.csv", "--video")
-    assert (
-        done.returncode == 2 and done.stderr == "tendril: --video: must be given with --to lerobot [missing-option]\n"
+    assert done.returncode == 2 and done.stderr.startswith("tendril: --video: must be given with --to lerobot or robom")
+
+
+WIDTH, HEIGHT = 160, 120
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of an arm with a camera at its tip."""
+    folder = tmp_path_factory.mktemp("seen")
+    section = "[[section]]\nconstant_length = 0.1\nbend_limit = 1.7\n"
+    (folder / "arm.toml").write_text(
+        'kind = "continuum"\nname = "arm"\n' + 2 * section + "[tip]\ncamera = true\n"
+        '[controller]\nplugin = "tendril.reach"\n'
     )
+    (folder / "scene.xml").write_text(
+        '<mujoco><option timestep="0.002" integrator="discrete"/><asset><model name="arm" file="arm.toml"/></asset>'
+        '<worldbody><attach model="arm" body="base" prefix="arm_"/>'
+        '<camera name="side" pos="0.35 0 0.12" xyaxes="0 1 0 0 0 1"/>'
+        '<light pos="0 0 1"/><geom type="box" size="0.05 0.05 0.02" pos="0.05 0 0.4" rgba="0.9 0.1 0.1 1"/>'
+        '<body name="target" mocap="true" pos="0.09 0.05 0.12"/></worldbody></mujoco>'
+    )
+    done = tendril("run", folder / "scene.xml", "--duration", "0.4", "--out", folder / "out", "--no-report", "--quiet")
+    assert done.returncode in (0, 1), done.stderr
+    return folder / "out/rollout.h5"
+
+
+def pictures(file: Path, camera: str, rows: range) -> Any:
+    """What the camera sees of the bodies at these rows, at the states that the engine restores."""
+    import mujoco
+
+    from tendril import _sim
+
+    with td.Recording(file) as recording:
+        renderer = _sim.Renderer(recording.model, WIDTH, HEIGHT, camera)
+        data, drawn = mujoco.MjData(recording.model), []  # no controller has drawn a plan into it
+        for row in rows:
+            state = recording.seek(row)
+            data.qpos[:], data.mocap_pos[:] = state.qpos, state.mocap_pos
+            mujoco.mj_fwdPosition(recording.model, data)
+            drawn.append(renderer.render(data))
+    return np.array(drawn)
+
+
+CAMERAS = ("--camera", "arm_tip_camera", "--camera", "side", "--size", f"{WIDTH}x{HEIGHT}")
+
+
+def test_lerobot_has_a_video_of_each_camera_with_a_frame_a_step(seen: Path, tmp_path: Path) -> None:
+    pq = library("pyarrow.parquet")
+    out = export(seen, "lerobot", tmp_path / "l", "--fps", 50, *CAMERAS)
+    info = json.loads((out / "meta/info.json").read_text())
+    data = pq.read_table(out / info["data_path"].format(chunk_index=0, file_index=0))
+    episode = pq.read_table(out / "meta/episodes/chunk-000/file-000.parquet").to_pylist()[0]
+    assert sorted(name for name in info["features"] if "images" in name) == [
+        "observation.images.arm_tip_camera",
+        "observation.images.side",
+    ]
+    for camera in ("arm_tip_camera", "side"):
+        key = f"observation.images.{camera}"
+        video = out / info["video_path"].format(video_key=key, chunk_index=0, file_index=0)
+        assert info["features"][key]["shape"] == [HEIGHT, WIDTH, 3] and info["features"][key]["dtype"] == "video"
+        asked = ["ffprobe", "-v", "error", "-show_entries", "frame=pts_time", "-of", "csv=p=0", video]
+        times = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.replace(",", " ").split()
+        assert np.allclose(np.array(times, float), data["timestamp"].to_numpy(), atol=1e-4)
+        assert episode[f"videos/{key}/to_timestamp"] == pytest.approx(len(times) / 50)
+        raw = ["ffmpeg", "-v", "error", "-i", video, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+        frames = np.frombuffer(subprocess.run(raw, capture_output=True, check=True).stdout, np.uint8)
+        frames = frames.reshape(len(times), HEIGHT, WIDTH, 3).astype(float)
+        wanted = pictures(seen, camera, range(0, 10 * len(times), 10)).astype(float)
+        # Of 255: what the encoder loses; a frame too early or too late differs more.
+        assert np.abs(frames - wanted).mean() < 3
+        assert np.abs(frames - wanted)[:-1].mean() < np.abs(frames[:-1] - wanted[1:]).mean()
+        assert np.abs(frames - wanted)[1:].mean() < np.abs(frames[1:] - wanted[:-1]).mean()
+
+
+def test_robomimic_has_the_images_before_and_after_each_step(seen: Path, tmp_path: Path) -> None:
+    with h5py.File(export(seen, "robomimic", tmp_path / "r.hdf5", "--fps", 50, *CAMERAS)) as data:
+        demo = data["data/demo_0"]
+        for camera in ("arm_tip_camera", "side"):
+            now, after = demo[f"obs/{camera}_image"][:], demo[f"next_obs/{camera}_image"][:]
+            assert now.shape == (demo.attrs["num_samples"], HEIGHT, WIDTH, 3) and now.dtype == np.uint8
+            assert np.array_equal(now[1:], after[:-1])
+            wanted = pictures(seen, camera, range(0, 10 * len(now) + 1, 10))
+            assert np.array_equal(now, wanted[:-1]) and np.array_equal(after[-1], wanted[-1])
+
+
+def test_without_opengl_images_are_refused_in_one_line(seen: Path, tmp_path: Path) -> None:
+    words = ["export", seen, "--to", "lerobot", "-o", tmp_path / "l", "--fps", "50", *CAMERAS]
+    nothing = os.environ | {"__EGL_VENDOR_LIBRARY_FILENAMES": "/dev/null"}
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, env=nothing)
+    assert done.returncode == 4 and "no OpenGL for images" in done.stderr and done.stderr.count("\n") == 1
+    assert not os.listdir(tmp_path)
 
 
 def test_lerobot_reads_it(file: Path, tmp_path: Path) -> None:
@@ -284,6 +373,10 @@ def test_rrd(file: Path, tmp_path: Path) -> None:
             ["--to", "csv", "--reward", "-arm_tip_error"],
             "argument --reward: expected one argument: a value that begins ",
         ),
+        (["--to", "csv", "--camera", "x"], "--camera: must be given with --to lerobot or robomimic"),
+        (["--to", "robomimic", "--size", "64x48"], "--size: must be given with --camera or --video"),
+        (["--to", "robomimic", "--video", "--size", "65x48"], "--size: 65x48: must be WIDTHxHEIGHT of even numbers"),
+        (["--to", "robomimic", "--camera", "x"], "--camera: x: must be a camera of the scene; it has "),
         (["--to", "robomimic", "--action", "x"], "--action: x: must be ctrl or command"),
         (["--to", "robomimic", "--observation", "x"], "--observation: x: must be one of qpos, "),
         (["--to", "robomimic", "--reward", "x"], "--reward: x: must be one of wall_force, arm_status, "),

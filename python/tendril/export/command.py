@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +46,9 @@ FORMATS = {
     "lerobot": Format(None, join=write_lerobot, module="pyarrow", extra="data"),
     "robomimic": Format(is_own_robomimic, join=write_robomimic),
 }
+
+
+IMAGES = ("lerobot", "robomimic")  # formats that have images
 
 
 def sources(source: Path) -> list[tuple[str, Path]]:
@@ -126,20 +130,40 @@ def add_choice(command: Parser) -> None:
     command.add_argument("--action", default="ctrl", help="ctrl, or command: what the controllers report [ctrl]")
     command.add_argument("--reward", metavar="METRIC", help="a sensor or wall_force; --reward=-NAME negates it [0]")
     command.add_argument(
-        "--video", action="store_true", help="with lerobot: videos from the camera of the images, 640 x 480"
+        "--video", action="store_true", help="images of the camera of pictures; with lerobot, robomimic"
     )
+    command.add_argument(
+        "--camera",
+        action="append",
+        metavar="NAME",
+        help="images of a camera of the scene; with lerobot, robomimic; may be repeated",
+    )
+    command.add_argument("--size", metavar="WxH", help="of the images [640x480]")
+
+
+def _size_of(text: str) -> tuple[int, int]:
+    """Width and height, even as H.264 has them."""
+    found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)
+    width, height = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not (16 <= width <= 4096 and 16 <= height <= 4096) or width % 2 or height % 2:
+        raise ModelError(f"--size: {text}: must be WIDTHxHEIGHT of even numbers in [16, 4096], such as 224x224")
+    return width, height
 
 
 def request(kind: str, out: Path, options: argparse.Namespace) -> Request:
     """Throws ModelError for options that do not go together."""
-    if options.video and kind != "lerobot":
-        raise ModelError("--video: must be given with --to lerobot")
+    cameras = ([""] if options.video else []) + list(dict.fromkeys(options.camera or []))
+    if cameras and kind not in IMAGES:
+        raise ModelError(f"{'--video' if options.video else '--camera'}: must be given with --to {' or '.join(IMAGES)}")
+    if options.size is not None and not cameras:
+        raise ModelError("--size: must be given with --camera or --video")
     try:
         fps = None if options.fps is None else float(options.fps)
     except ValueError:
         raise ModelError(f"--fps: {options.fps}: must be a number") from None
     observation = tuple(options.observation or STATE)
-    asked = Request(kind, out, Choice(fps, observation, options.action, options.reward, options.video))
+    size = _size_of(options.size or "640x480")
+    asked = Request(kind, out, Choice(fps, observation, options.action, options.reward, cameras, size))
     asked.check()
     return asked
 

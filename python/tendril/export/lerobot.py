@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ import numpy.typing as npt
 
 from tendril._errors import ModelError
 from tendril.export.files import atomic
+from tendril.export.images import images
 from tendril.export.steps import Steps, observed_columns
 from tendril.export.table import column_names
-from tendril.playback.scene import RecordedScene
 
 Array = npt.NDArray[Any]
 LEROBOT_VERSION, LEROBOT_CHUNK = "v3.0", 1000
-VIDEO, VIDEO_SIZE, VIDEO_SAMPLES = "observation.images.scene", (640, 480), 100  # of its images, for statistics
+VIDEO_SAMPLES = 100  # of the images of a video, for statistics
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 
 
@@ -36,36 +37,31 @@ def _statistics(values: Array) -> dict[str, list[Any]]:
     return {name: value.tolist() for name, value in found.items()}
 
 
-def _ffmpeg(fps: float, file: Path) -> list[str]:
+def _feature_of(camera: str) -> str:
+    return f"observation.images.{camera or 'scene'}"
+
+
+def _ffmpeg(size: tuple[int, int], fps: float, file: Path) -> list[str]:
     """The command that makes a video of images on its stdin."""
-    size = f"{VIDEO_SIZE[0]}x{VIDEO_SIZE[1]}"
-    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", f"{fps:g}", "-i", "-"]
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "{}x{}".format(*size), "-r", f"{fps:g}", "-i", "-"]
     codec = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "2", "-crf", "23"]
     return ["ffmpeg", "-loglevel", "error", *source, *codec, str(file)]
 
 
-def _write_video(steps: Steps, file: Path) -> dict[str, list[Any]]:
+def _write_video(steps: Steps, camera: str, file: Path) -> dict[str, list[Any]]:
     """The states before the steps as H.264, by ffmpeg. Returns statistics of some of its images, in [0, 1]."""
-    import mujoco
-
-    from tendril import _sim
-
-    scene = RecordedScene(steps.recording, steps.rows[:1])
-    width, height = VIDEO_SIZE
-    renderer = _sim.Renderer(scene.model, width, height)
+    frames = images(steps, camera, steps.rows[:-1])
+    first = next(frames)  # before ffmpeg is started: it says why there are no images
     every = max(1, len(steps.actions) // VIDEO_SAMPLES)
     seen: list[Array] = []
     file.parent.mkdir(parents=True, exist_ok=True)
-    command = _ffmpeg(steps.fps, file)
+    command = _ffmpeg(steps.choice.size, steps.fps, file)
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     except FileNotFoundError:
-        raise OSError("ffmpeg: is missing: --video needs it") from None
+        raise OSError("ffmpeg: is missing: --video and --camera need it") from None
     try:
-        for number, row in enumerate(steps.rows[:-1]):
-            scene.place(int(row))
-            mujoco.mj_fwdPosition(scene.model, scene.data)
-            frame = renderer.render(scene.data)
+        for number, frame in enumerate(chain([first], frames)):
             assert process.stdin is not None
             process.stdin.write(frame.tobytes())
             if number % every == 0:
@@ -131,14 +127,15 @@ _TASK_INDEX = {
 }
 
 
-def _video_feature(fps: int) -> dict[str, Any]:
+def _video_feature(size: tuple[int, int], fps: int) -> dict[str, Any]:
+    width, height = size
     return {
         "dtype": "video",
-        "shape": [VIDEO_SIZE[1], VIDEO_SIZE[0], 3],
+        "shape": [height, width, 3],
         "names": ["height", "width", "channels"],
         "info": {
-            "video.height": VIDEO_SIZE[1],
-            "video.width": VIDEO_SIZE[0],
+            "video.height": height,
+            "video.width": width,
             "video.codec": "h264",
             "video.pix_fmt": "yuv420p",
             "video.is_depth_map": False,
@@ -175,7 +172,7 @@ class _DataSet:
         self._folder, self._title = folder, title
         self._rows: list[dict[str, Any]] = []  # of the table of episodes
         self._parts: dict[str, list[Array]] = {}
-        self._videos: list[dict[str, list[Any]]] = []
+        self._videos: dict[str, list[dict[str, list[Any]]]] = {}
         self._features: dict[str, dict[str, Any]] = {}
         self._total = self._fps = 0
 
@@ -187,8 +184,8 @@ class _DataSet:
         self._features = _features(columns, steps)
         self._write_data(columns)
         row = self._row(len(steps.actions))
-        if steps.choice.video:
-            row |= self._video(steps)
+        for camera in steps.choice.cameras:
+            row |= self._video(steps, camera)
         for name, values in columns.items():
             row |= {f"stats/{name}/{key}": value for key, value in _statistics(values).items()}
             self._parts.setdefault(name, []).append(values)
@@ -242,20 +239,22 @@ class _DataSet:
             "meta/episodes/file_index": 0,
         }
 
-    def _video(self, steps: Steps) -> dict[str, Any]:
+    def _video(self, steps: Steps, camera: str) -> dict[str, Any]:
         """Writes the video of an episode. Returns its part of the row."""
         chunk, file = self._chunk_and_file()
-        target = self._folder / VIDEO_PATH.format(video_key=VIDEO, chunk_index=chunk, file_index=file)
-        self._videos.append(_write_video(steps, target))
-        self._features[VIDEO] = _video_feature(self._fps)
+        name = _feature_of(camera)
+        target = self._folder / VIDEO_PATH.format(video_key=name, chunk_index=chunk, file_index=file)
+        statistics = _write_video(steps, camera, target)
+        self._videos.setdefault(name, []).append(statistics)
+        self._features[name] = _video_feature(steps.choice.size, self._fps)
         place = {
             "chunk_index": chunk,
             "file_index": file,
             "from_timestamp": 0.0,
             "to_timestamp": len(steps.actions) / self._fps,
         }
-        row: dict[str, Any] = {f"videos/{VIDEO}/{key}": value for key, value in place.items()}
-        return row | {f"stats/{VIDEO}/{key}": value for key, value in self._videos[-1].items()}
+        row: dict[str, Any] = {f"videos/{name}/{key}": value for key, value in place.items()}
+        return row | {f"stats/{name}/{key}": value for key, value in statistics.items()}
 
     def finish(self) -> str:
         """Writes what the data set has apart from its episodes. Returns its size, for people."""
@@ -268,8 +267,7 @@ class _DataSet:
         tasks = pa.table({"task_index": pa.array([0], pa.int64()), "__index_level_0__": [self._title]})
         pq.write_table(tasks.replace_schema_metadata({"pandas": json.dumps(_TASK_INDEX)}), meta / "tasks.parquet")
         stats = {name: _statistics(np.concatenate(values)) for name, values in self._parts.items()}
-        if self._videos:
-            stats[VIDEO] = _joined(self._videos)
+        stats |= {name: _joined(videos) for name, videos in self._videos.items()}
         (meta / "stats.json").write_text(json.dumps(stats, indent=4))
         (meta / "info.json").write_text(json.dumps(self._info(), indent=4))
         return f"{len(self._rows)} episodes, {self._total} frames"

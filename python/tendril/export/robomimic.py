@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril.export.files import atomic_hdf5
+from tendril.export.images import images
 from tendril.export.steps import Steps
 
 Array = npt.NDArray[Any]
@@ -25,6 +26,26 @@ def is_own_robomimic(file: Path) -> bool:
             return "data" in data and {"action_low", "env_args"} <= data["data"].attrs.keys()
     except OSError:
         return False
+
+
+def _write_images(demo: Any, steps: Steps, camera: str) -> None:
+    """Images of a camera before and after the steps, one a chunk."""
+    n, (width, height) = len(steps.actions), steps.choice.size
+    now, after = (
+        demo.create_dataset(
+            f"{group}/{camera or 'scene'}_image",
+            (n, height, width, 3),
+            np.uint8,
+            chunks=(1, height, width, 3),
+            compression="gzip",
+        )
+        for group in ("obs", "next_obs")
+    )
+    for k, image in enumerate(images(steps, camera, steps.rows)):
+        if k < n:
+            now[k] = image
+        if k > 0:
+            after[k - 1] = image
 
 
 def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
@@ -50,6 +71,8 @@ def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
             for name, values in steps.observations.items():
                 demo.create_dataset(f"obs/{name}", data=values[:-1], compression="gzip")
                 demo.create_dataset(f"next_obs/{name}", data=values[1:], compression="gzip")
+            for camera in steps.choice.cameras:
+                _write_images(demo, steps, camera)
             total += n
             check()
             data.attrs["action_low"], data.attrs["action_high"] = low, high

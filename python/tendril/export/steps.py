@@ -29,7 +29,10 @@ class Choice:
     observation: Sequence[str] = STATE
     action: str = "ctrl"
     reward: str | None = None  #: sensor or wall_force, after the step; with a leading minus: negated; default: 0
-    video: bool = False  #: of lerobot: a video of the scene's camera
+    cameras: Sequence[
+        str
+    ] = ()  #: of lerobot and robomimic: whose images are observations; empty name: that of pictures
+    size: tuple[int, int] = (640, 480)  #: width and height of the images
     left_out: frozenset[str] = frozenset()  #: sensors that are not in `sensordata`
 
 
