@@ -6,6 +6,8 @@ from typing import Any
 
 import warp as wp
 
+from tendril.worlds.tables import BoundRobot
+
 
 @wp.struct
 class Engine:
@@ -38,7 +40,13 @@ def engine_of(model: Any, data: Any) -> Any:
 class Controller:
     """A controller of one robot in all worlds; `before_actuation` is called between the halves of a step."""
 
+    _bound: BoundRobot
     _told: Any  #: what it reports, a row for each world: `status`, and `progress` and `tip_error` where it has them
+
+    @property
+    def name(self) -> str:
+        """Of its robot."""
+        return self._bound.name
 
     @property
     def status(self) -> Any:
