@@ -212,7 +212,7 @@ def test_models_with_other_elements_are_refused():
         ({"count": 0}, "count: 0: must be >= 1"),
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
-        ({"set": {"controller.avoidance": True}}, "arm: avoidance = true: must be false in worlds"),
+        ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
         (
             {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},
             "must be tendril.reach",

@@ -25,6 +25,8 @@ class Engine:
     xmat: wp.array2d(dtype=wp.mat33)
     site_xpos: wp.array2d(dtype=wp.vec3)
     site_xmat: wp.array2d(dtype=wp.mat33)
+    geom_xpos: wp.array2d(dtype=wp.vec3)
+    geom_xmat: wp.array2d(dtype=wp.mat33)
 
 
 def engine_of(model: Any, data: Any) -> Any:
@@ -32,7 +34,9 @@ def engine_of(model: Any, data: Any) -> Any:
     engine = Engine()
     engine.qpos_address, engine.dof_address = model.jnt_qposadr, model.jnt_dofadr
     engine.joint_body = model.jnt_bodyid
-    for key in ("qpos", "qvel", "xanchor", "xaxis", "subtree_com", "xpos", "xmat", "site_xpos", "site_xmat"):
+    for key in ("qpos", "qvel", "xanchor", "xaxis", "subtree_com", "xpos", "xmat"):
+        setattr(engine, key, getattr(data, key))
+    for key in ("site_xpos", "site_xmat", "geom_xpos", "geom_xmat"):
         setattr(engine, key, getattr(data, key))
     return engine
 

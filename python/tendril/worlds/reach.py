@@ -33,9 +33,12 @@ from tendril.worlds.arm import (
     vec3,
     wide_matrix,
 )
+from tendril.worlds.avoidance import Avoidance, Plan, Planning, plan_motion
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable
 from tendril.worlds.controller import Controller, Engine
 from tendril.worlds.kinematics import chain_of
+from tendril.worlds.obstacle_descent import Descent
+from tendril.worlds.pose_search import Trees
 from tendril.worlds.solver import LEAST_PROGRESS, solver_functions, work_for
 from tendril.worlds.tables import Table
 
@@ -61,7 +64,6 @@ WORKING, NOT_REACHED, BLOCKED = (
 _ALLOWED = {  # settings that not every value of is known here
     "task": ("position", "direction", "pose"),
     "solver": ("auto",),
-    "avoidance": ("false",),
 }
 
 solver = solver_functions(wp.float64)
@@ -74,6 +76,8 @@ class _Aim:
     mocap: int
     has_direction: bool
     has_roll: bool
+    avoids: bool  # obstacles
+    there: wp.array(dtype=bool)  # then: the planned pose is where the plan leads
     filter_gain: vec3
     target: wp.array(dtype=vec3)
     frame: wp.array(dtype=mat33)  # of the target
@@ -257,6 +261,24 @@ def _solve(
     memory.failed[world] = True
 
 
+@wp.kernel(module="unique", enable_backward=False, module_options={"max_unroll": 4})
+def _avoid(
+    arm: Arm,
+    engine: Engine,
+    planning: Planning,
+    plan: Plan,
+    descent: Descent,
+    trees: Trees,
+    aim: _Aim,
+    step: Step,
+    work: solver.Work,
+):
+    """In place of `_solve`: the next planned pose among obstacles."""
+    world = wp.tid()
+    goal = goal_of(aim, number(0.0), world)
+    aim.there[world] = plan_motion(arm, engine, planning, goal, plan, descent, trees, step, work, world)
+
+
 @wp.func
 def correct_roll(arm: Arm, R: mat33, world: int, reached: bool, moving: bool, memory: _Memory, aim: _Aim, step: Step):
     """ReachController::correct_roll; R is the measured frame of the tip."""
@@ -305,6 +327,10 @@ def _command(
     advance = solution_feed[world] - memory.feed[world]
     if arm.feed_joint >= 0:
         scale = wp.min(scale, settings.feed_speed * h / wp.max(wp.abs(advance), number(1e-12)))
+    moving = scale < one
+    if aim.avoids:
+        scale = number(1.0)
+        moving = not aim.there[world]
     aim.start_feed[world] = solution_feed[world]
     step.feed_rate[world] = scale * advance / h
     memory.feed[world] = memory.feed[world] + scale * advance
@@ -314,7 +340,6 @@ def _command(
         aim.start[world, k] = solution[world, k]
         step.q_rate[world, k] = change / h
         memory.q[world, k] = memory.q[world, k] + change
-    moving = scale < one
 
     R_tip = step.tip_frame[world]
     if aim.has_roll:
@@ -435,6 +460,8 @@ class Reach(Controller):
         memory.failed_frame, memory.roll_offset = bound.zeros(kind=mat33), bound.zeros()
         memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
+        aim.avoids, aim.there = bound.setting("avoidance") == "true", bound.zeros(kind=bool)
+        self._avoidance = Avoidance(bound, model) if aim.avoids else None
         self._contacts = BoundContacts(bound, model)
         self._straight = bound.numbers(bound.robot.coordinates(bound.robot.straight))
         self.reset(wp.array(np.ones(count, dtype=bool), dtype=bool, device=device))
@@ -457,6 +484,8 @@ class Reach(Controller):
         inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim, self._bound.integral]
         self._bound.launch(_forget, inputs)
         self._contacts.reset(chosen)
+        if self._avoidance is not None:
+            self._avoidance.reset(chosen)
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
@@ -466,7 +495,11 @@ class Reach(Controller):
         inputs = [bound.arm, bound.engine, data.mocap_pos, data.mocap_quat, self._memory, self._aim]
         bound.launch(_take_aim, [*inputs, bound.step])
         work = self._work
-        bound.launch(_solve, [self._chain, *self._budgets, self._memory, self._aim, work])
+        if self._avoidance is None:
+            bound.launch(_solve, [self._chain, *self._budgets, self._memory, self._aim, work])
+        else:
+            inputs = [bound.arm, bound.engine, *self._avoidance.inputs(model)]
+            bound.launch(_avoid, [*inputs, self._aim, bound.step, work])
         inputs = [bound.arm, self._chain, work.pose, work.feed, work.met]
         bound.launch(_command, [*inputs, self._memory, self._aim, self._contacts.contacts, bound.integral, bound.step])
         bound.write_setpoints(data)

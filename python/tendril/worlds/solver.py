@@ -247,12 +247,17 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         return y
 
     @wp.func
-    def uniform(seed: wp.uint64, draw: int):
-        """Number `draw` of the stream of SplitMix64, in [0, 1)."""
+    def bits(seed: wp.uint64, draw: int):
+        """Number `draw` of the stream of SplitMix64."""
         z = seed + wp.uint64(draw + 1) * golden
         z = (z ^ (z >> wp.uint64(30))) * mix_1
         z = (z ^ (z >> wp.uint64(27))) * mix_2
-        return dtype((z ^ (z >> wp.uint64(31))) >> wp.uint64(11)) * dtype(1.1102230246251565e-16)
+        return z ^ (z >> wp.uint64(31))
+
+    @wp.func
+    def uniform(seed: wp.uint64, draw: int):
+        """The same, in [0, 1)."""
+        return dtype(bits(seed, draw) >> wp.uint64(11)) * dtype(1.1102230246251565e-16)
 
     @wp.func
     def random_pose(chain: Chain, seed: wp.uint64, first_draw: int, row: wp.array(dtype=dtype)):
@@ -365,7 +370,8 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
 
     return types.SimpleNamespace(
         Goal=Goal, Budget=Budget, Work=Work, straight_start=straight_start, solve=solve, judge=judge, copy=copy,
-        row=Row,
+        row=Row, bits=bits, uniform=uniform, random_pose=random_pose, residual=residual, tip_column=tip_column,
+        is_met=is_met,
     )  # fmt: skip
 
 
