@@ -59,13 +59,20 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     double fundamental_mode_damping;  ///< [1/s]
     double body_radius;               ///< largest of the sections [m]
     const ArmContacts* contacts;      ///< null: its controller does not sense them
+    const SceneObstacles* obstacles;  ///< null: its controller did not ask for them
   };
   [[nodiscard]] Parts parts() const {
-    return {base_body_,    tip_site_,
-            target_mocap_, joints_,
-            feed_,         actuators_,
-            mechanics_,    measurement_.fundamental_mode_damping,
-            body_radius_,  contacts_ ? &*contacts_ : nullptr};
+    return {base_body_,
+            tip_site_,
+            target_mocap_,
+            joints_,
+            feed_,
+            actuators_,
+            mechanics_,
+            measurement_.fundamental_mode_damping,
+            body_radius_,
+            contacts_ ? &*contacts_ : nullptr,
+            obstacles_ ? &*obstacles_ : nullptr};
   }
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments

@@ -53,6 +53,22 @@ nb::dict contact_dict(const ArmContacts& contacts, const mjModel& m) {
   return out;
 }
 
+/// Geoms that are obstacles, those that may move first; and whether any is hollowed at the base.
+nb::dict obstacle_dict(const SceneObstacles& obstacles) {
+  nb::list geoms;
+  bool has_hollow = false;
+  for (int i = 0; i < obstacles.obstacles().count(); ++i) {
+    geoms.append(obstacles.geom(i));
+    const Solid& solid = obstacles.solids()[static_cast<std::size_t>(i)];
+    has_hollow |= shape_of(solid)->is_convex() && !obstacles.obstacles().shape(i)->is_convex();
+  }
+  nb::dict out;
+  out["geoms"] = geoms;
+  out["moving"] = obstacles.moving_count();
+  out["has_hollow"] = has_hollow;
+  return out;
+}
+
 void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
   const ArmMechanics& mechanics = arm.mechanics;
   out["base_body"] = arm.base_body;
@@ -60,6 +76,7 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
   out["target_mocap"] = arm.target_mocap;
   out["body_radius"] = arm.body_radius;
   if (arm.contacts != nullptr) out["contacts"] = contact_dict(*arm.contacts, m);
+  if (arm.obstacles != nullptr) out["obstacles"] = obstacle_dict(*arm.obstacles);
   out["fundamental_mode_damping"] = arm.fundamental_mode_damping;
   const Eigen::Vector3d& g = mechanics.options().gravity;
   out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());

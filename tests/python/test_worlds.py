@@ -212,7 +212,7 @@ def test_models_with_other_elements_are_refused():
         ({"count": 0}, "count: 0: must be >= 1"),
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
-        ({"set": {"controller.avoidance": True}}, "arm: avoidance = true: must be false in worlds"),
+        ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
         (
             {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},
             "must be tendril.reach",
@@ -332,3 +332,47 @@ def test_the_command_judges_and_records_worlds(experiment, tmp_path, capfd):
         assert recording.rows == 11
     assert _command.run("worlds", [str(file), "--out", str(tmp_path)]) == 2
     assert "--judge: must name worlds" in capfd.readouterr().err
+
+
+def waypoints(times, poses):
+    """A motion of the target through these poses, text of an experiment."""
+    points, angles = [], []
+    for X in poses:
+        points.append(X[:3, 3].tolist())
+        yaw, pitch = np.arctan2(X[1, 0], X[0, 0]), np.arcsin(X[2, 0])
+        angles.append(np.degrees([np.arctan2(X[2, 1], X[2, 2]), pitch, yaw]).tolist())
+    return f"""
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = {times}
+points = {points}
+angles_deg = {angles}
+"""
+
+
+def test_a_pose_with_its_roll_is_reached_as_in_the_c_engine(experiment, tmp_path, beside_c):
+    file = experiment(controller=CONTROLLER + 'task = "pose"\n')
+    (tmp_path / "robot.toml").write_text((tmp_path / "robot.toml").read_text() + SECTION)
+    arm = td.ContinuumRobot([td.Section(length=0.1, bend_limit=1.5)] * 3)
+    states = np.array([[[0.4, 0.5, 0], [0.6, 2.0, 0], [0.5, -1.0, 0]], [[0.6, 0.2, 0], [0.5, 1.4, 0], [0.7, -0.6, 0]]])
+    there, after = arm.tip_pose(states)
+    away = after.copy()
+    away[:3, 3] *= 1.3  # out of reach
+    text = waypoints([0, 0.6, 1.2, 1.6, 2], [there, there, after, after, away])
+    file.write_text(text + '[vary]\n"controller.rate_limit" = { uniform = [3, 8] }\n' + VARY.replace("[vary]", ""))
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
+    tip = worlds.model.site("arm_tip").id
+    for steps, reached in ((300, True), (500, True), (200, False)):
+        positions, meant, (status,), (expected,) = beside_c(worlds, runs, steps, "status")
+        assert positions == pytest.approx(meant, abs=1e-5)  # rad, of a motion of about 1 rad
+        assert (status == expected).all() and (status == td.ControllerStatus.WORKING).all() == reached
+        tips = np.stack([run.data.site_xpos[tip] for run in runs])
+        assert np.abs(worlds._data.site_xpos.numpy()[:, tip] - tips).max() < 1e-4  # m
+        angles = [run.data.sensor("arm_angle_error").data[0] for run in runs]
+        assert not reached or max(angles) < 0.02  # rad
+    assert np.ptp(meant, axis=0).max() > 1e-4  # rad: the draws matter
+    worlds.reset(np.array([True, False]))

@@ -5,6 +5,7 @@ import pytest
 
 import tendril as td
 
+wp = pytest.importorskip("warp", reason="warp-lang is not installed")
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 pytest.importorskip("gymnasium")
 
@@ -39,6 +40,21 @@ def test_a_diverged_simulation_is_told_and_does_not_stop_the_others():
     _, rewards, terminated, _, infos = envs.step(np.zeros((2, 6), dtype=np.float32))
     assert infos["diverged"].tolist() == terminated.tolist() == [True, False]
     assert rewards[0] == -10
+
+
+def test_a_reset_of_one_simulation_sends_its_row_alone(monkeypatch):
+    envs = VectorEnvironment("Reach", 3, device="cpu")
+    envs.reset(seed=0)
+    envs.step(np.full((3, 6), 0.5, dtype=np.float32))
+    sent, assign = [], wp.array.assign
+
+    def counted(array, numbers):
+        sent.append(len(numbers))
+        return assign(array, numbers)
+
+    monkeypatch.setattr(wp.array, "assign", counted)
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    assert set(sent) == {1}
 
 
 def test_a_device_that_is_not_there_is_refused():

@@ -108,7 +108,7 @@ class Step:
     deflection: wp.array(dtype=vec3)  # of the tip, by an uneven load within the sections
     uneven: wp.array2d(dtype=vec3)  # the same of each coordinate's section
     tip: wp.array(dtype=vec3)
-    tip_axis: wp.array(dtype=vec3)
+    tip_frame: wp.array(dtype=mat33)
     feed: numbers  # m
     feed_speed: numbers
     feed_load: numbers  # N
@@ -176,9 +176,8 @@ def measure(arm: Arm, engine: Engine, out: Step):
     to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
     base = wide(engine.xpos[world, arm.base_body])
     tip = wide(engine.site_xpos[world, arm.tip_site])
-    tip_frame = to_base * wide_matrix(engine.site_xmat[world, arm.tip_site])
     out.tip[world] = to_base * (tip - base)
-    out.tip_axis[world] = vec3(tip_frame[0, 2], tip_frame[1, 2], tip_frame[2, 2])
+    out.tip_frame[world] = to_base * wide_matrix(engine.site_xmat[world, arm.tip_site])
 
     deflection = vec3(zero, zero, zero)
     for k in range(arm.coordinates):
@@ -495,8 +494,7 @@ class BoundArm(BoundRobot):
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
         step.uneven = self.zeros(n, kind=vec3)
-        for key in ("deflection", "tip", "tip_axis"):
-            setattr(step, key, self.zeros(kind=vec3))
+        step.deflection, step.tip, step.tip_frame = (self.zeros(kind=kind) for kind in (vec3, vec3, mat33))
         for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate"):
             setattr(step, key, self.zeros())
         return step

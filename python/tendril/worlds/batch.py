@@ -125,6 +125,7 @@ class BatchKinematics:
         budget = device_solver.Budget()
         budget.iterations, budget.restarts, budget.seed = iterations, restarts, wp.uint64(seed)
         budget.position_tolerance, budget.angle_tolerance = position_tolerance, angle_tolerance
+        budget.least_progress = solver.LEAST_PROGRESS
         goals = self._array("targets", targets, (3,), (4, 4)).reshape((self.count, -1))
         self._launch("solve", [self.chain, goals, start is None, budget, self._base("spin", spin), work])
         return Solution(work.pose, work.feed, work.met, work.iterations, work.position_error, work.angle_error)

@@ -6,6 +6,8 @@ from typing import Any
 
 import warp as wp
 
+from tendril.worlds.tables import BoundRobot
+
 
 @wp.struct
 class Engine:
@@ -23,6 +25,8 @@ class Engine:
     xmat: wp.array2d(dtype=wp.mat33)
     site_xpos: wp.array2d(dtype=wp.vec3)
     site_xmat: wp.array2d(dtype=wp.mat33)
+    geom_xpos: wp.array2d(dtype=wp.vec3)
+    geom_xmat: wp.array2d(dtype=wp.mat33)
 
 
 def engine_of(model: Any, data: Any) -> Any:
@@ -30,7 +34,9 @@ def engine_of(model: Any, data: Any) -> Any:
     engine = Engine()
     engine.qpos_address, engine.dof_address = model.jnt_qposadr, model.jnt_dofadr
     engine.joint_body = model.jnt_bodyid
-    for key in ("qpos", "qvel", "xanchor", "xaxis", "subtree_com", "xpos", "xmat", "site_xpos", "site_xmat"):
+    for key in ("qpos", "qvel", "xanchor", "xaxis", "subtree_com", "xpos", "xmat"):
+        setattr(engine, key, getattr(data, key))
+    for key in ("site_xpos", "site_xmat", "geom_xpos", "geom_xmat"):
         setattr(engine, key, getattr(data, key))
     return engine
 
@@ -38,7 +44,13 @@ def engine_of(model: Any, data: Any) -> Any:
 class Controller:
     """A controller of one robot in all worlds; `before_actuation` is called between the halves of a step."""
 
+    _bound: BoundRobot
     _told: Any  #: what it reports, a row for each world: `status`, and `progress` and `tip_error` where it has them
+
+    @property
+    def name(self) -> str:
+        """Of its robot."""
+        return self._bound.name
 
     @property
     def status(self) -> Any:

@@ -68,7 +68,7 @@ class DeviceBatch:
 
     def forward(self, rows: Numbers) -> None:
         """Computes the sensors of simulations."""
-        self._upload()
+        self._upload(rows)
         with wp.ScopedDevice(self._device):
             mjw.forward(self._model, self._data)
         self._views["sensordata"][rows] = self._data.sensordata.numpy()[rows]
@@ -78,17 +78,21 @@ class DeviceBatch:
 
         What contacts did not fit makes a simulation's numbers NaN.
         """
-        self._upload()
+        self._upload(rows)
         with wp.ScopedDevice(self._device):
             self._advance(steps)
         for name in ("time", "qpos", "qvel", "act", "sensordata"):
             self._views[name][rows] = getattr(self._data, name).numpy()[rows]
         self._views["qpos"][rows[self._data.overflow.numpy()[rows] != 0]] = np.nan
 
-    def _upload(self) -> None:
+    def _upload(self, rows: Numbers) -> None:
+        """Sends the states of simulations, from the first to the last of these."""
+        if len(rows) == 0:
+            return
+        sent = slice(int(rows.min()), int(rows.max()) + 1)
         for name, view in self._views.items():
             if name != "sensordata" and view.size > 0:
-                getattr(self._data, name).assign(view.astype(np.float32))
+                getattr(self._data, name)[sent].assign(view[sent].astype(np.float32))
 
     def _advance(self, steps: int) -> None:
         if not self._device.is_cuda:

@@ -33,13 +33,24 @@ from tendril.worlds.arm import (
     vec3,
     wide_matrix,
 )
-from tendril.worlds.batch import BatchKinematics
+from tendril.worlds.avoidance import Avoidance, Plan, Planning, plan_motion
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable
 from tendril.worlds.controller import Controller, Engine
+from tendril.worlds.kinematics import chain_of
+from tendril.worlds.obstacle_descent import Descent
+from tendril.worlds.pose_search import Trees
+from tendril.worlds.solver import LEAST_PROGRESS, solver_functions, work_for
 from tendril.worlds.tables import Table
 
 LEAD_RATIO = 0.1  # of the integral's gain
+# Of the search for another pose: more iterations, restarts, and motions of the target after which it is repeated.
 SEARCH_ITERATIONS, SEARCH_RESTARTS = 200, 20
+ROLL_SEARCH_ITERATIONS, ROLL_SEARCH_RESTARTS = 4000, 300
+SEARCH_DISTANCE, SEARCH_ANGLE = 1e-3, 0.02
+# Of AutoSolver, for the closest pose: iterations reserved, progress of a step, farthest target in lengths of the arm.
+APPROACH_ITERATIONS, APPROACH_PROGRESS, FARTHEST = 400, 1e-9, 3.0
+ROLL_RATIO = 0.3  # of the integral's gain
+MAX_ROLL_MISS, MAX_ROLL_OFFSET, MAX_ROLL_ERROR = 1e-3, 0.3, 0.03
 FILTER_TIME, JUMP, CORNER, QUIET_TIME, SETTLED_TIME = 0.01, 1e-3, 1e-4, 0.5, 0.05
 MIN_TIME, MAX_TIME, MAX_SQUARED_TIME, MAX_OFFSET = -0.02, 0.05, 2e-3, 0.01
 SLOW_SPEED, SMALL_ACCELERATION = 0.01, 0.1
@@ -51,10 +62,11 @@ WORKING, NOT_REACHED, BLOCKED = (
 )
 
 _ALLOWED = {  # settings that not every value of is known here
-    "task": ("position", "direction"),
+    "task": ("position", "direction", "pose"),
     "solver": ("auto",),
-    "avoidance": ("false",),
 }
+
+solver = solver_functions(wp.float64)
 
 
 @wp.struct
@@ -63,12 +75,14 @@ class _Aim:
 
     mocap: int
     has_direction: bool
+    has_roll: bool
+    avoids: bool  # obstacles
+    there: wp.array(dtype=bool)  # then: the planned pose is where the plan leads
     filter_gain: vec3
     target: wp.array(dtype=vec3)
-    axis: wp.array(dtype=vec3)
+    frame: wp.array(dtype=mat33)  # of the target
     lead: wp.array(dtype=vec3)
-    goal: rows  # for the inverse kinematics: a position or a pose
-    start: rows
+    start: rows  # of the inverse kinematics
     start_feed: numbers  # m
     rotations: wp.array2d(dtype=mat33)
     ends: wp.array2d(dtype=vec3)
@@ -89,6 +103,10 @@ class _Memory:
     quiet: numbers  # s
     lead_time: numbers
     lead_squared: numbers
+    failed: wp.array(dtype=bool)  # the search for another pose; at this target
+    failed_target: wp.array(dtype=vec3)
+    failed_frame: wp.array(dtype=mat33)
+    roll_offset: numbers  # added to the target's roll, rad
     hold: numbers  # time for which the tip counts as in contact, s
     wall: wp.array(dtype=vec3)  # its normal, towards the arm
 
@@ -114,9 +132,8 @@ def _take_aim(
     aim.target[world] = p
     quat = mocap_quat[world, aim.mocap]  # w, x, y, z
     w, x, y, z = number(quat[0]), number(quat[1]), number(quat[2]), number(quat[3])
-    two = number(2.0)
-    axis = vec3(two * (x * z + w * y), two * (y * z - w * x), w * w - x * x - y * y + z * z)
-    aim.axis[world] = wp.normalize(to_base * axis)
+    frame = wp.quat_to_matrix(wp.normalize(wp.quaternion(x, y, z, w, dtype=number)))
+    aim.frame[world] = to_base * frame
 
     # Where the target will be: TargetLead::step.
     h = arm.timestep
@@ -146,14 +163,137 @@ def _take_aim(
         lead *= number(MAX_OFFSET) / wp.max(wp.length(lead), number(MAX_OFFSET))
     aim.lead[world] = lead
 
-    goal = p + lead
-    if aim.has_direction:
-        for r in range(3):
-            aim.goal[world, 4 * r + 2] = aim.axis[world][r]
-            aim.goal[world, 4 * r + 3] = goal[r]
-    else:
-        for r in range(3):
-            aim.goal[world, r] = goal[r]
+
+@wp.func
+def column(R: mat33, k: int):
+    return vec3(R[0, k], R[1, k], R[2, k])
+
+
+@wp.func
+def rotation_angle(A: mat33, B: mat33):
+    """Of the rotation from one orientation to another, rad."""
+    R = wp.transpose(A) * B
+    twice_sine = vec3(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    return wp.atan2(wp.length(twice_sine), wp.trace(R) - number(1.0))
+
+
+@wp.func
+def goal_of(aim: _Aim, roll_offset: number, world: int):
+    """The target where it will be."""
+    goal = solver.Goal()
+    R = aim.frame[world]
+    c, s = wp.cos(roll_offset), wp.sin(roll_offset)
+    goal.position = aim.target[world] + aim.lead[world]
+    goal.direction = column(R, 2)
+    goal.x_axis = c * column(R, 0) + s * column(R, 1)
+    goal.has_direction = aim.has_direction
+    goal.has_roll = aim.has_roll
+    return goal
+
+
+@wp.func
+def goal_frame(goal: solver.Goal):
+    x, z = goal.x_axis, goal.direction
+    y = wp.cross(z, x)
+    return mat33(x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
+
+
+@wp.func
+def track(
+    chain: functions.Chain,
+    goal: solver.Goal,
+    budget: solver.Budget,
+    work: solver.Work,
+    world: int,
+):
+    """A descent from `work.pose`; failing that, the position alone, as close as it comes: AutoSolver::solve."""
+    zero, farthest = number(0.0), number(FARTHEST) * chain.reach
+    part = solver.Budget()
+    part.position_tolerance = budget.position_tolerance
+    part.angle_tolerance = budget.angle_tolerance
+    part.least_progress = budget.least_progress
+    part.iterations = budget.iterations - wp.min(budget.iterations / 4, APPROACH_ITERATIONS)
+    solver.solve(chain, goal, part, zero, work, world)
+    part.iterations = budget.iterations - work.iterations[world]
+    if work.met[world] or part.iterations <= 0:
+        return
+    position = solver.Goal()
+    base = vec3(zero, zero, work.feed[world])
+    away = goal.position - base
+    position.position = base + away * (farthest / wp.max(wp.length(away), farthest))
+    part.least_progress = number(APPROACH_PROGRESS)
+    solver.solve(chain, position, part, zero, work, world)
+    solver.judge(chain, goal, part, zero, work, world)
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _solve(
+    chain: functions.Chain,
+    tracker: solver.Budget,
+    searcher: solver.Budget,
+    memory: _Memory,
+    aim: _Aim,
+    work: solver.Work,
+):
+    """ReachController::inverse_kinematics: into `work.pose`, `work.feed` and `work.met`."""
+    world = wp.tid()
+    goal = goal_of(aim, memory.roll_offset[world], world)
+    solver.copy(aim.start[world], work.pose[world])
+    work.feed[world] = aim.start_feed[world]
+    track(chain, goal, tracker, work, world)
+    if work.met[world]:
+        memory.failed[world] = False
+        return
+    tried = memory.failed[world] and wp.length(goal.position - memory.failed_target[world]) < number(SEARCH_DISTANCE)
+    if aim.has_roll:
+        tried = tried and rotation_angle(memory.failed_frame[world], goal_frame(goal)) < number(SEARCH_ANGLE)
+    if not tried:
+        solver.copy(work.pose[world], aim.start[world])
+        aim.start_feed[world] = work.feed[world]
+        solver.solve(chain, goal, searcher, number(0.0), work, world)
+        if work.met[world]:
+            memory.failed[world] = False
+            return
+        solver.copy(aim.start[world], work.pose[world])
+        work.feed[world] = aim.start_feed[world]
+        memory.failed_target[world] = goal.position
+        memory.failed_frame[world] = goal_frame(goal)
+    memory.failed[world] = True
+
+
+@wp.kernel(module="unique", enable_backward=False, module_options={"max_unroll": 4})
+def _avoid(
+    arm: Arm,
+    engine: Engine,
+    planning: Planning,
+    plan: Plan,
+    descent: Descent,
+    trees: Trees,
+    aim: _Aim,
+    step: Step,
+    work: solver.Work,
+):
+    """In place of `_solve`: the next planned pose among obstacles."""
+    world = wp.tid()
+    goal = goal_of(aim, number(0.0), world)
+    aim.there[world] = plan_motion(arm, engine, planning, goal, plan, descent, trees, step, work, world)
+
+
+@wp.func
+def correct_roll(arm: Arm, R: mat33, world: int, reached: bool, moving: bool, memory: _Memory, aim: _Aim, step: Step):
+    """ReachController::correct_roll; R is the measured frame of the tip."""
+    miss = wp.length(step.tip[world] - aim.target[world])
+    if moving or (reached and miss > number(MAX_ROLL_MISS)):
+        return
+    gain = number(ROLL_RATIO) * arm.settings[world % arm.rows].integral_gain
+    offset = memory.roll_offset[world]
+    turn = -offset  # back, where the target is out of reach with it
+    if reached:
+        left = wp.transpose(R) * aim.frame[world]
+        limit = number(MAX_ROLL_ERROR)
+        turn = wp.clamp(wp.atan2(left[1, 0] - left[0, 1], left[0, 0] + left[1, 1]), -limit, limit)
+    limit = number(MAX_ROLL_OFFSET)
+    memory.roll_offset[world] = wp.clamp(offset + wp.min(number(1.0), gain * arm.timestep) * turn, -limit, limit)
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -187,6 +327,10 @@ def _command(
     advance = solution_feed[world] - memory.feed[world]
     if arm.feed_joint >= 0:
         scale = wp.min(scale, settings.feed_speed * h / wp.max(wp.abs(advance), number(1e-12)))
+    moving = scale < one
+    if aim.avoids:
+        scale = number(1.0)
+        moving = not aim.there[world]
     aim.start_feed[world] = solution_feed[world]
     step.feed_rate[world] = scale * advance / h
     memory.feed[world] = memory.feed[world] + scale * advance
@@ -196,12 +340,15 @@ def _command(
         aim.start[world, k] = solution[world, k]
         step.q_rate[world, k] = change / h
         memory.q[world, k] = memory.q[world, k] + change
-    moving = scale < one
+
+    R_tip = step.tip_frame[world]
+    if aim.has_roll:
+        correct_roll(arm, R_tip, world, met[world], moving, memory, aim, step)
 
     # 2. The integral, on the distance of the measured tip from the planned one.
     functions.end_frames(chain, memory.q[world], memory.feed[world], zero, aim.rotations[world], aim.ends[world])
     R = aim.rotations[world, chain.sections]
-    planned_axis, tip_axis = vec3(R[0, 2], R[1, 2], R[2, 2]), step.tip_axis[world]
+    planned_axis, tip_axis = column(R, 2), column(R_tip, 2)
     off = aim.ends[world, chain.sections] - aim.lead[world] - step.tip[world]
     along = correctable(contacts, world, off, True)
     memory.hold[world] = wp.max(zero, memory.hold[world] - h)
@@ -265,6 +412,8 @@ def _forget(
     memory.quiet[world] = number(0.0)
     memory.lead_time[world] = wp.min(timestep, number(MAX_TIME))
     memory.lead_squared[world] = number(0.0)
+    memory.failed[world] = False
+    memory.roll_offset[world] = number(0.0)
     memory.hold[world] = number(0.0)
 
 
@@ -279,35 +428,51 @@ class Reach(Controller):
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
-        self._inverse = BatchKinematics(bound.robot, count, device, wp.float64)
-        self._iterations = int(bound.setting("max_iterations")) + SEARCH_ITERATIONS
-        self._tolerances = float(bound.setting("position_tolerance")), float(bound.setting("angle_tolerance"))
+        self._chain = chain_of(bound.robot, wp.float64, device)
+        self._work = work_for(bound.robot, count, wp.float64, device)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
         aim = _Aim()
         aim.mocap = tables[0]["target_mocap"]
-        aim.has_direction = bound.setting("task") == "direction"
+        aim.has_direction, aim.has_roll = bound.setting("task") != "position", bound.setting("task") == "pose"
+        self._budgets = (
+            self._budget(0, 0),
+            (
+                self._budget(ROLL_SEARCH_ITERATIONS, ROLL_SEARCH_RESTARTS)
+                if aim.has_roll
+                else self._budget(SEARCH_ITERATIONS, SEARCH_RESTARTS)
+            ),
+        )
         r = math.exp(-h / FILTER_TIME)
         s = 1.0 - r
         aim.filter_gain = vec3(1.0 - r**3, 1.5 * s * s * (1.0 + r) / h, s**3 / h**2)
-        for key in ("target", "axis", "lead"):
-            setattr(aim, key, bound.zeros(kind=vec3))
-        aim.goal, aim.start = bound.zeros(16 if aim.has_direction else 3), bound.zeros(n)
-        aim.start_feed = bound.zeros()
+        aim.target, aim.lead, aim.frame = bound.zeros(kind=vec3), bound.zeros(kind=vec3), bound.zeros(kind=mat33)
+        aim.start, aim.start_feed = bound.zeros(n), bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         aim.tip_error, aim.status = bound.zeros(), bound.zeros(kind=int)
         self._aim = self._told = aim
-        self._goal = aim.goal.reshape((count, 4, 4)) if aim.has_direction else aim.goal
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
         memory.q, memory.feed = bound.zeros(n), bound.zeros()
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
+        memory.failed, memory.failed_target = bound.zeros(kind=bool), bound.zeros(kind=vec3)
+        memory.failed_frame, memory.roll_offset = bound.zeros(kind=mat33), bound.zeros()
         memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
+        aim.avoids, aim.there = bound.setting("avoidance") == "true", bound.zeros(kind=bool)
+        self._avoidance = Avoidance(bound, model) if aim.avoids else None
         self._contacts = BoundContacts(bound, model)
         self._straight = bound.numbers(bound.robot.coordinates(bound.robot.straight))
         self.reset(wp.array(np.ones(count, dtype=bool), dtype=bool, device=device))
+
+    def _budget(self, more_iterations: int, restarts: int) -> Any:
+        budget = solver.Budget()
+        budget.iterations, budget.restarts = int(self._bound.setting("max_iterations")) + more_iterations, restarts
+        budget.position_tolerance = float(self._bound.setting("position_tolerance"))
+        budget.angle_tolerance = float(self._bound.setting("angle_tolerance"))
+        budget.least_progress, budget.seed = LEAST_PROGRESS, wp.uint64(1)
+        return budget
 
     @property
     def tip_error(self) -> Any:
@@ -319,6 +484,8 @@ class Reach(Controller):
         inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim, self._bound.integral]
         self._bound.launch(_forget, inputs)
         self._contacts.reset(chosen)
+        if self._avoidance is not None:
+            self._avoidance.reset(chosen)
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
@@ -327,17 +494,13 @@ class Reach(Controller):
         self._contacts.measure(data)
         inputs = [bound.arm, bound.engine, data.mocap_pos, data.mocap_quat, self._memory, self._aim]
         bound.launch(_take_aim, [*inputs, bound.step])
-        position_tolerance, angle_tolerance = self._tolerances
-        solution = self._inverse.solve(
-            self._goal,
-            self._aim.start,
-            self._iterations,
-            feed=self._aim.start_feed,
-            position_tolerance=position_tolerance,
-            angle_tolerance=angle_tolerance,
-            restarts=SEARCH_RESTARTS,
-        )
-        inputs = [bound.arm, self._inverse.chain, solution.coordinates, solution.feed, solution.met]
+        work = self._work
+        if self._avoidance is None:
+            bound.launch(_solve, [self._chain, *self._budgets, self._memory, self._aim, work])
+        else:
+            inputs = [bound.arm, bound.engine, *self._avoidance.inputs(model)]
+            bound.launch(_avoid, [*inputs, self._aim, bound.step, work])
+        inputs = [bound.arm, self._chain, work.pose, work.feed, work.met]
         bound.launch(_command, [*inputs, self._memory, self._aim, self._contacts.contacts, bound.integral, bound.step])
         bound.write_setpoints(data)
 

@@ -21,6 +21,7 @@ LEAST_PROGRESS = 1e-3  # of the cost in a step
 SLOW_STEPS = 5  # in a row that gain less: a stall
 NO_BEND = 1e-9  # rad, a smaller limit leaves no bend
 OPPOSITE = 1e-12  # of (2 cos(angle / 2))^2
+LEAST_ROLL_FACTOR = 0.1  # of a direction that is nearly opposite
 PRECISION = {wp.float32: 1.2e-7, wp.float64: 2.3e-16}
 GOLDEN = wp.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
@@ -30,24 +31,26 @@ MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
 def solver_functions(dtype: type) -> types.SimpleNamespace:
     """The functions and types for numbers of `dtype`, wp.float32 or wp.float64.
 
-    `Goal`              position and, if `has_direction`, z axis (unit) of the tip, in the robot's base frame
-    `Budget`            iterations, tolerances, seed and greatest number of restarts
+    `Goal`              position and, if `has_direction`, z axis (unit) of the tip, if `has_roll`, its x axis, too; in
+                        the robot's base frame
+    `Budget`            iterations, tolerances, seed, greatest number of restarts, `least_progress` of a step
     `Work`              memory of the solves, one row for each world: `work_for`
     `straight_start(chain, goal, feed, row)`       the straight arm, its variable lengths set by the distance
     `solve(chain, goal, budget, spin, work, world)`  from the pose in `work.pose[world]` and `work.feed[world]`, which
                         it replaces by the solution, or the closest pose found; errors, status and iterations beside
+    `judge(chain, goal, budget, spin, work, world)`  errors and status of the pose there
     """
     f = kinematics.functions(dtype)
     vec3, mat33, Chain = f.vec3, f.mat33, f.Chain
-    Row, Normal = wp.types.vector(5, dtype), wp.types.matrix((5, 5), dtype)
-    rows = wp.constant(5)
+    Row, Normal = wp.types.vector(6, dtype), wp.types.matrix((6, 6), dtype)
+    rows = wp.constant(6)
     coordinates, set_coordinates, bend_limit, clamped = f.coordinates, f.set_coordinates, f.bend_limit, f.clamped
     end_frames, section_rates = f.end_frames, f.section_rates
     zero, one, two, four = (dtype(x) for x in (0.0, 1.0, 2.0, 4.0))
     least_damping = dtype(max(1e-12, 10 * PRECISION[dtype]))
     at_limit = dtype(max(1e-9, 4 * PRECISION[dtype]))  # ratio of a limit: this near counts as on it
     first_damping, max_damping, grow, shrink = (dtype(x) for x in (FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK))
-    too_little = dtype(1.0 - LEAST_PROGRESS)
+    least_roll_factor = dtype(LEAST_ROLL_FACTOR)
     slow_steps = wp.constant(SLOW_STEPS)
     no_bend, opposite, pi = dtype(NO_BEND), dtype(OPPOSITE), dtype(math.pi)
     golden, mix_1, mix_2 = wp.constant(GOLDEN), wp.constant(MIX_1), wp.constant(MIX_2)
@@ -57,7 +60,9 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     class Goal:
         position: vec3  # m
         direction: vec3
+        x_axis: vec3
         has_direction: bool
+        has_roll: bool
 
     @wp.struct
     class Budget:
@@ -66,6 +71,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         seed: wp.uint64
         position_tolerance: dtype  # m
         angle_tolerance: dtype  # rad
+        least_progress: dtype  # of the cost in a step; several steps in a row below it are a stall
 
     @wp.struct
     class Work:
@@ -88,10 +94,23 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         return vec3(R[0, column], R[1, column], R[2, column])
 
     @wp.func
+    def roll_left(goal: Goal, R: mat33):
+        """Turn about the desired direction, after the least rotation of the tip to it, rad: TipMap::evaluate_roll."""
+        x, z, direction = axis(R, 0), axis(R, 2), goal.direction
+        there = x - wp.dot(x, direction) / wp.max(one + wp.dot(z, direction), opposite) * (z + direction)
+        return wp.atan2(wp.dot(wp.cross(there, goal.x_axis), direction), wp.dot(there, goal.x_axis))
+
+    @wp.func
+    def roll_axis(goal: Goal, R: mat33):
+        """Along which the part of a rotation of the tip is gained of the roll."""
+        z = axis(R, 2)
+        return (z + goal.direction) / wp.max(one + wp.dot(z, goal.direction), least_roll_factor)
+
+    @wp.func
     def residual(chain: Chain, goal: Goal, R: mat33, tip: vec3):
         """Position and, times the length scale, rotation that are left, m."""
         miss = goal.position - tip
-        turn_x, turn_y = dtype(0.0), dtype(0.0)
+        turn_x, turn_y, roll = dtype(0.0), dtype(0.0), dtype(0.0)
         if goal.has_direction:
             square = wp.max(zero, two * (one + wp.dot(axis(R, 2), goal.direction)))  # (2 cos(angle / 2))^2
             turn_x = four * chain.length_scale  # opposite: any rotation helps
@@ -99,21 +118,29 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
                 factor = chain.length_scale * two * four / (square + two * wp.sqrt(square))
                 turn_x = factor * wp.dot(axis(R, 0), goal.direction)
                 turn_y = factor * wp.dot(axis(R, 1), goal.direction)
-        return Row(miss[0], miss[1], miss[2], turn_x, turn_y)
+        if goal.has_roll:
+            roll = chain.length_scale * roll_left(goal, R)
+        return Row(miss[0], miss[1], miss[2], turn_x, turn_y, roll)
 
     @wp.func
     def angle_error(goal: Goal, R: mat33):
         if not goal.has_direction:
             return dtype(0.0)
         x, y = wp.dot(axis(R, 0), goal.direction), wp.dot(axis(R, 1), goal.direction)
-        return wp.atan2(wp.sqrt(x * x + y * y), wp.dot(axis(R, 2), goal.direction))
+        off = wp.atan2(wp.sqrt(x * x + y * y), wp.dot(axis(R, 2), goal.direction))
+        if not goal.has_roll:
+            return off
+        half = roll_left(goal, R) / two
+        sine, cosine = wp.sin(off / two), wp.cos(off / two)  # the two rotations are about axes at a right angle
+        across = cosine * wp.sin(half)
+        return two * wp.atan2(wp.sqrt(sine * sine + across * across), wp.abs(cosine * wp.cos(half)))
 
     @wp.func
     def is_met(chain: Chain, budget: Budget, r: Row):
         turn = chain.length_scale * budget.angle_tolerance
         return (
             r[0] * r[0] + r[1] * r[1] + r[2] * r[2] <= budget.position_tolerance * budget.position_tolerance
-            and r[3] * r[3] + r[4] * r[4] <= turn * turn
+            and r[3] * r[3] + r[4] * r[4] + r[5] * r[5] <= turn * turn
         )
 
     @wp.func
@@ -124,11 +151,13 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
 
     @wp.func
     def tip_column(chain: Chain, goal: Goal, R: mat33, position: vec3, rotation: vec3):
-        turn_x, turn_y = dtype(0.0), dtype(0.0)
+        turn_x, turn_y, roll = dtype(0.0), dtype(0.0), dtype(0.0)
         if goal.has_direction:
             turn_x = chain.length_scale * wp.dot(rotation, axis(R, 1))
             turn_y = -chain.length_scale * wp.dot(rotation, axis(R, 0))
-        return Row(position[0], position[1], position[2], turn_x, turn_y)
+        if goal.has_roll:
+            roll = chain.length_scale * wp.dot(rotation, roll_axis(goal, R))
+        return Row(position[0], position[1], position[2], turn_x, turn_y, roll)
 
     @wp.func
     def free_directions(chain: Chain, goal: Goal, r: Row, work: Work, world: int, i: int):
@@ -142,7 +171,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         column_u = tip_column(chain, goal, R, base * p_u + wp.cross(w_u, arm), w_u)
         column_v = tip_column(chain, goal, R, base * p_v + wp.cross(w_v, arm), w_v)
         p_s = base * p_s
-        column_s = Row(p_s[0], p_s[1], p_s[2], zero, zero)
+        column_s = Row(p_s[0], p_s[1], p_s[2], zero, zero, zero)
 
         none = vec3(zero, zero, zero)
         first, second, lengthen = vec3(one, zero, zero), vec3(zero, one, zero), vec3(zero, zero, chain.length_scale)
@@ -218,12 +247,17 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         return y
 
     @wp.func
-    def uniform(seed: wp.uint64, draw: int):
-        """Number `draw` of the stream of SplitMix64, in [0, 1)."""
+    def bits(seed: wp.uint64, draw: int):
+        """Number `draw` of the stream of SplitMix64."""
         z = seed + wp.uint64(draw + 1) * golden
         z = (z ^ (z >> wp.uint64(30))) * mix_1
         z = (z ^ (z >> wp.uint64(27))) * mix_2
-        return dtype((z ^ (z >> wp.uint64(31))) >> wp.uint64(11)) * dtype(1.1102230246251565e-16)
+        return z ^ (z >> wp.uint64(31))
+
+    @wp.func
+    def uniform(seed: wp.uint64, draw: int):
+        """The same, in [0, 1)."""
+        return dtype(bits(seed, draw) >> wp.uint64(11)) * dtype(1.1102230246251565e-16)
 
     @wp.func
     def random_pose(chain: Chain, seed: wp.uint64, first_draw: int, row: wp.array(dtype=dtype)):
@@ -252,6 +286,14 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             ratio = wp.clamp((distance - constant) / variable, zero, one)
         for i in range(chain.sections):
             set_coordinates(chain, row, i, vec3(zero, zero, ratio * chain.variable_length[i]))
+
+    @wp.func
+    def judge(chain: Chain, goal: Goal, budget: Budget, spin: dtype, work: Work, world: int):
+        copy(work.pose[world], work.trial[world])
+        r = evaluate(chain, goal, work.feed[world], spin, work, world)
+        work.position_error[world] = wp.length(vec3(r[0], r[1], r[2]))
+        work.angle_error[world] = angle_error(goal, work.rotations[world, chain.sections])
+        work.met[world] = is_met(chain, budget, r)
 
     @wp.func
     def solve(chain: Chain, goal: Goal, budget: Budget, spin: dtype, work: Work, world: int):
@@ -316,23 +358,21 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             trial_cost = wp.dot(trial_r, trial_r)
             improved = trial_cost < cost
             if improved:
-                slow = wp.where(trial_cost > too_little * cost, slow + 1, 0)
+                slow = wp.where(trial_cost > (one - budget.least_progress) * cost, slow + 1, 0)
                 r, cost = trial_r, trial_cost
                 damping = wp.max(least_damping, damping * shrink)
             else:
                 trial_feed = feed
                 damping *= grow
 
-        copy(work.pose[world], work.trial[world])
-        r = evaluate(chain, goal, work.feed[world], spin, work, world)
-        work.position_error[world] = wp.length(vec3(r[0], r[1], r[2]))
-        work.angle_error[world] = angle_error(goal, work.rotations[world, chain.sections])
+        judge(chain, goal, budget, spin, work, world)
         work.iterations[world] = iterations
-        work.met[world] = met
 
     return types.SimpleNamespace(
-        Goal=Goal, Budget=Budget, Work=Work, straight_start=straight_start, solve=solve, row=Row
-    )
+        Goal=Goal, Budget=Budget, Work=Work, straight_start=straight_start, solve=solve, judge=judge, copy=copy,
+        row=Row, bits=bits, uniform=uniform, random_pose=random_pose, residual=residual, tip_column=tip_column,
+        is_met=is_met,
+    )  # fmt: skip
 
 
 def work_for(robot: tendril.ContinuumRobot, count: int, dtype: type, device: Any = None) -> Any:
