@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "controllers/arm/tendon_friction.hpp"
 #include "plugin/fundamental_mode.hpp"
@@ -133,8 +132,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   const FundamentalMode mode =
       fundamental_mode(m, base_body_, joints_, mechanics_, actuators_);
   measurement_.fundamental_mode_damping = mode.damping;
-  swing_period_ = swing_period(mode);
-  measurement_.swing_period = swing_period_;
+  measurement_.swing_period = swing_period(mode);
   target_mocap_ = scene.target_mocap();
   if (scene.carrier_joints()) bind_carrier(context, *scene.carrier_joints());
   if (controller_->senses_contacts())
@@ -431,11 +429,7 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
     state_.tendons[t] = {d->ten_length[tendons_[t]] - m->tendon_length0[tendons_[t]],
                          d->ten_velocity[tendons_[t]]};
   mechanics_.measure(state_, memory_.feed_setpoint(own), out);
-  if (!twists_.empty()) {
-    out.twist_swing -= memory_.swing_mean(own);
-    out.swing_period = std::max(
-        swing_period_, 2.0 * std::numbers::pi / mechanics_.twists().swing_frequency());
-  }
+  if (!twists_.empty()) out.twist_swing -= memory_.swing_mean(own);
   const std::span<const double> commands = memory_.tendons(own);
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];

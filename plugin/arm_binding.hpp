@@ -57,6 +57,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     std::vector<int> actuators;             ///< in the order of its servos
     ArmMechanics mechanics;
     double fundamental_mode_damping;  ///< [1/s]
+    double swing_period;              ///< [s]; 0: none
     double body_radius;               ///< largest of the sections [m]
     const ArmContacts* contacts;      ///< null: its controller does not sense them
     const SceneObstacles* obstacles;  ///< null: its controller did not ask for them
@@ -70,6 +71,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             actuators_,
             mechanics_,
             measurement_.fundamental_mode_damping,
+            measurement_.swing_period,
             body_radius_,
             contacts_ ? &*contacts_ : nullptr,
             obstacles_ ? &*obstacles_ : nullptr};
@@ -125,7 +127,6 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::unique_ptr<ContinuumRobot> robot_;
   int base_body_, tip_site_, target_mocap_;
   double body_radius_;
-  double swing_period_ = 0.0;  // without twist [s]
   std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   std::vector<BoundJoint> carrier_;          // likewise; its actuators come last
   Eigen::Vector3d carrier_gravity_ = Eigen::Vector3d::Zero();

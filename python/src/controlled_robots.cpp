@@ -78,6 +78,7 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
   if (arm.contacts != nullptr) out["contacts"] = contact_dict(*arm.contacts, m);
   if (arm.obstacles != nullptr) out["obstacles"] = obstacle_dict(*arm.obstacles);
   out["fundamental_mode_damping"] = arm.fundamental_mode_damping;
+  out["swing_period"] = arm.swing_period;
   const Eigen::Vector3d& g = mechanics.options().gravity;
   out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());
   out["velocity_feed_forward"] = mechanics.options().velocity_feed_forward;

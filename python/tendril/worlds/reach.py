@@ -428,6 +428,12 @@ class Reach(Controller):
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
+        for table in tables:
+            move_time = table["settings"]["move_time"]
+            if float(move_time or table["swing_period"]) > 0.0:
+                raise td.ModelError(
+                    f"{bound.name}: move_time = {move_time or 'default'} of an arm that swings: must be 0 in worlds"
+                )
         self._chain = chain_of(bound.robot, wp.float64, device)
         self._work = work_for(bound.robot, count, wp.float64, device)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
