@@ -9,7 +9,6 @@
 #include "controllers/arm/path_settings.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
-#include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -20,8 +19,6 @@ using Eigen::Vector3d;
 
 constexpr OwnQuantities<SteerController::kQuantities> own;
 
-constexpr int kFitSteps = 3;         // Gauss-Newton steps of the warm-started fit
-constexpr int kProjections = 3;      // of the tip on the path, from where it was
 constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed arm is drawn back
 constexpr int kRetreats = 4;         // longer and longer ones at a place, before it is a short one
 constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
@@ -35,14 +32,6 @@ constexpr double kTurnGain = 4.0;    // [1/s]
 constexpr double kLeastAimed = 0.2;  // of the feed's speed, while a wire turns
 constexpr double kMissed = 0.5;      // of the steered length: fed without progress along the path
 constexpr double kAimed = 0.02;      // sine of the angle to the path that needs no turn
-
-/// The sections from `first` on, on a base of their own.
-ContinuumRobot part_of(const ContinuumRobot& robot, int first) {
-  std::vector<SectionParameters> sections;
-  for (int i = first; i < robot.section_count(); ++i)
-    sections.push_back(robot.section(i).parameters());
-  return ContinuumRobot(sections);
-}
 
 int first_section(const ArmContext& context) {
   const int first = first_steered(context);
@@ -86,10 +75,9 @@ std::span<const SettingInfo> SteerController::settings() {
 
 SteerController::SteerController(const ArmContext& context)
     : robot_(context.robot),
-      first_(first_section(context)),
-      steered_(part_of(robot_, first_)),
+      steered_(robot_, first_section(context), context.settings.number("rate_limit")),
       turns_(first_steered(context) == robot_.section_count()),
-      steered_length_(straight_length(steered_)),
+      steered_length_(steered_.length()),
       arm_length_(straight_length(robot_)),
       body_radius_(context.body_radius),
       start_delay_(context.settings.number("start_delay")),
@@ -102,14 +90,9 @@ SteerController::SteerController(const ArmContext& context)
       jam_(context.settings, context.feed_force_limit, kPressed * force_limit_),
       path_(read_path(context.settings)),
       wall_distances_(read_wall_distances(context.settings, path_, kWallSpacing)),
-      fit_(steered_, {.iterations = kFitSteps}),
-      integral_(robot_, correction(context, first_), context.timestep),
-      states_memory_(add_states(memory_, steered_)),
-      integral_memory_(memory_.part(integral_.layout())),
-      states_(static_cast<std::size_t>(steered_.section_count())),
-      fitted_(states_.size()),
-      q_(steered_.coordinate_count()),
-      q_last_(steered_.coordinate_count()) {
+      integral_(robot_, correction(context, first_section(context)), context.timestep),
+      steered_memory_(memory_.part(steered_.layout())),
+      integral_memory_(memory_.part(integral_.layout())) {
   if (path_.length() <= arm_length_)
     throw ModelError(
         fmt::format("{}: path length = {:.4g} m: must exceed the arm's length of {:.4g} m",
@@ -125,39 +108,22 @@ bool SteerController::is_on_path(double head, const Vector3d& tip) const noexcep
   return off < kLumen * wall_distances_[static_cast<std::size_t>(head / kWallSpacing)];
 }
 
-/// Arc length of the path where it is nearest to the tip, near `from`.
-double SteerController::nearest(const Vector3d& tip, double from) const noexcept {
-  double s = from;
-  for (int i = 0; i < kProjections; ++i)
-    s = std::clamp(s + path_.tangent(s).dot(tip - path_.position(s)), 0.0, path_.length());
-  return s;
-}
-
-/// Finds where the steered part begins, from the measured tip and its measured bends.
-void SteerController::locate(const ArmMeasurement& measurement) noexcept {
-  const int k = robot_.coordinate_index(first_);
-  q_ = measurement.q.tail(measurement.q.size() - k);
-  from_coordinates(steered_, q_, states_);
-  X_BS_ = measurement.X_BE * Eigen::AngleAxisd(-measurement.tip_twist, Vector3d::UnitZ()) *
-          tip_pose(steered_, states_, {}).inverse();
-}
-
 void SteerController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                              std::span<double> next, ArmCommand& command,
                              ControllerReport& report) noexcept {
   const Vector3d tip = measurement.X_BE.translation();
   const double last = started_(memory) ? double(head_(memory)) : arm_length_;
-  const double near = nearest(tip, last);
+  const double near = nearest_on(path_, tip, last);
   const double head = is_on_path(near, tip) ? near : last;
   head_(next) = head;
   started_(next) = true;
-  locate(measurement);
+  steered_.locate(measurement);
   const double tip_force = tip_contacts_.force(measurement);
   const double aimed = turns_ ? turn(measurement, head, memory, next, command)
                               : bend(measurement, head, tip_force, memory, next, command);
   const bool jammed = advance(measurement, head, tip_force, aimed, memory, next, command);
 
-  report.iterations = turns_ ? 0 : kFitSteps;
+  report.iterations = turns_ ? 0 : SteeredTip::kFitSteps;
   report.target = path_.position(head);
   report.tip_error = (report.target - tip).norm();
   report.progress = head / path_.length();
@@ -176,29 +142,13 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
 double SteerController::bend(const ArmMeasurement& measurement, double head, double tip_force,
                              std::span<const double> memory, std::span<double> next,
                              ArmCommand& command) noexcept {
-  const double h = measurement.timestep;
   // Not the tip's place less its length: a bent tip would bend farther and farther.
-  const double start = nearest(X_BS_.translation(), head - steered_length_);
-  load_states(states_memory_(memory), states_);
-  to_coordinates(steered_, states_, q_last_);
-  fitted_ = states_;
-  const Eigen::Isometry3d X_SB = X_BS_.inverse();
-  const auto position = [&](double s) -> Vector3d { return X_SB * path_.position(start + s); };
-  fit_.fit(position, {}, fitted_);
-  to_coordinates(steered_, fitted_, q_);
-  if (retreating_(memory)) q_ *= yield(tip_force);
-  const double lag = largest_change(steered_, q_, q_last_, TipIntegral::kLengthScale);
-  const double ratio = lag / (rate_limit_ * h);
-  if (ratio > 1.0) {
-    q_ = q_last_ + (q_ - q_last_) / ratio;
-    from_coordinates(steered_, q_, fitted_);
-  }
-  store_states(fitted_, states_memory_(next));
-  const auto count = q_.size();
-  command.q = measurement.q;  // passive sections take no command
-  command.q.tail(count) = q_;
-  command.has_plan = false;  // they have shapes that sections of constant curvature do not have
-  command.q_rate.tail(count) = (q_ - q_last_) / h;
+  const double start =
+      nearest_on(path_, steered_.start().translation(), head - steered_length_);
+  const double lag =
+      steered_.bend([&](double s) { return path_.position(start + s); },
+                    retreating_(memory) ? yield(tip_force) : 1.0, measurement,
+                    steered_memory_(memory), steered_memory_(next), command);
 
   const Vector3d off = path_.position(head) - measurement.X_BE.translation();
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
@@ -218,8 +168,8 @@ double SteerController::turn(const ArmMeasurement& measurement, double head,
   double aimed = 1.0;
   command.q = measurement.q;
   command.has_plan = false;
-  const Vector3d ahead = X_BS_.inverse() * path_.position(head + steered_length_);
-  const Vector2d bent = measurement.q.tail(steered_.coordinate_count()).head<2>();
+  const Vector3d ahead = steered_.start().inverse() * path_.position(head + steered_length_);
+  const Vector2d bent = measurement.q.tail(steered_.sections().coordinate_count()).head<2>();
   // After a jam other directions are tried, farther and farther to either side.
   const int tries = head < jam_at_(memory) + steered_length_ ? int(tries_(memory)) : 0;
   const double aside = kSearchTurn * ((tries + 1) / 2) * (tries % 2 == 1 ? 1.0 : -1.0);

@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm/steered_tip.hpp"
 #include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/watch/jam_detector.hpp"
 #include "tendril/path/path.hpp"
-#include "tendril/path/shape_fit.hpp"
 
 namespace tendril {
 
@@ -44,8 +44,6 @@ class SteerController final : public ArmController {
 
  private:
   [[nodiscard]] bool is_on_path(double head, const Eigen::Vector3d& tip) const noexcept;
-  [[nodiscard]] double nearest(const Eigen::Vector3d& tip, double from) const noexcept;
-  void locate(const ArmMeasurement& measurement) noexcept;
   double bend(const ArmMeasurement& measurement, double head, double tip_force,
               std::span<const double> memory, std::span<double> next, ArmCommand& command) noexcept;
   double turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
@@ -62,9 +60,8 @@ class SteerController final : public ArmController {
   }
 
   ContinuumRobot robot_;
-  int first_;               // section that is steered
-  ContinuumRobot steered_;  // from there to the tip; of a wire its last section
-  bool turns_;              // steered by the spin of the base
+  SteeredTip steered_;  // of a wire its last section
+  bool turns_;          // steered by the spin of the base
   double steered_length_, arm_length_, body_radius_, start_delay_;
   double speed_, acceleration_, rate_limit_, force_limit_;
   int retries_;
@@ -72,7 +69,6 @@ class SteerController final : public ArmController {
   JamDetector jam_;
   Path path_;
   std::vector<double> wall_distances_;  // of the path, at kWallSpacing [m]; empty: unknown
-  ShapeFit fit_;
   TipIntegral integral_;
 
   Slot<double> feed_ = memory_.number(), feed_speed_ = memory_.number();
@@ -83,13 +79,8 @@ class SteerController final : public ArmController {
   Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();    // feed; head [m]
   Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();            // all; at this place
   Block jam_memory_ = memory_.part(jam_.layout());
-  Block states_memory_;
+  Block steered_memory_;
   Block integral_memory_;
-
-  Eigen::Isometry3d X_BS_ =
-      Eigen::Isometry3d::Identity();           // scratch: where the steered part begins
-  std::vector<SectionState> states_, fitted_;  // scratch
-  Eigen::VectorXd q_, q_last_;                 // scratch, of the steered part
 };
 
 }  // namespace tendril
