@@ -49,7 +49,10 @@ class SteeredTip {
     const Eigen::Isometry3d X_SB = X_BS_.inverse();
     fit_.fit([&](double s) -> Eigen::Vector3d { return X_SB * position(s); }, {}, states_);
     to_coordinates(sections_, states_, q_);
-    q_ *= fraction;
+    if (fraction != 1.0) {
+      q_ *= fraction;
+      from_coordinates(sections_, q_, states_);
+    }
     return command_bends(measurement, next, command);
   }
 
