@@ -37,6 +37,24 @@ void require_driven(const ArmContext& context) {
   }
 }
 
+int first_past_shaft(const ArmContext& context) {
+  const int count = context.robot.section_count(), first = first_steered(context);
+  if (first == count)
+    throw ModelError(fmt::format(
+        "robot: section {} is {} (bend_servo = false): the last section must be driven in every "
+        "direction: this controller bends the tip, and a passive shaft follows",
+        count,
+        driven_directions(context, count - 1) == 0 ? "passive" : "not bent in every direction"));
+  for (int i = 0; i < first; ++i)
+    if (driven_directions(context, i) > 0)
+      throw ModelError(
+          fmt::format("robot: section {} is driven and section {} not (bend_servo = false): for "
+                      "this controller "
+                      "all sections before a passive one must be passive",
+                      i + 1, first));
+  return first;
+}
+
 BodyPose::BodyPose(const Actuation& actuation, double rate)
     : rate_(rate),
       driven_(actuation.driven),

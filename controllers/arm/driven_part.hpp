@@ -16,6 +16,10 @@ namespace tendril {
 /// command all of them.
 void require_driven(const ArmContext& context);
 
+/// The first section, from 0, of the driven ones at the tip, of an arm whose sections before are
+/// all passive; 0 if there are none. Throws ModelError naming the section that is neither.
+[[nodiscard]] int first_past_shaft(const ArmContext& context);
+
 /// The part of an arm's pose that no drive holds, q0 of its Actuation, as measured:
 ///
 ///     q0 = (1 - D) q + D (rest + compliance gravity_moment)

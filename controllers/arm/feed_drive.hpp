@@ -41,6 +41,13 @@ class FeedDrive {
         fit_(robot, {.iterations = kFitSteps, .norm = norm}),
         q_last_(robot.coordinate_count()) {}
 
+  /// Speed of the next step of `h` [s], >= 0, with `remaining` [m] to the end of the advance and
+  /// the last speed in its direction.
+  [[nodiscard]] double speed(double last_speed, double remaining, double h) const noexcept {
+    return std::min({limits_.speed, std::max(last_speed, 0.0) + limits_.acceleration * h,
+                     std::sqrt(2.0 * limits_.acceleration * remaining), remaining / h});
+  }
+
   struct Step {
     double advance, speed;  ///< [m], [m/s]; the speed is negative on the way back
     BaseState base;
@@ -54,10 +61,7 @@ class FeedDrive {
                           Eigen::VectorXd& q) noexcept {
     to_coordinates(robot_, from, q_last_);
     const double direction = end < last ? -1.0 : 1.0;
-    const double remaining = std::abs(end - last);
-    double speed =
-        std::min({limits_.speed, std::max(direction * last_speed, 0.0) + limits_.acceleration * h,
-                  std::sqrt(2.0 * limits_.acceleration * remaining), remaining / h});
+    double speed = this->speed(direction * last_speed, std::abs(end - last), h);
     BaseState base;
     double ratio = 0.0;
     for (int attempt = 0; attempt < kSlowDowns; ++attempt) {

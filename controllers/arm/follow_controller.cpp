@@ -25,6 +25,8 @@ constexpr double kCheckSpacing = 0.005;    // path checks sample at this spacing
 constexpr double kRadiusTolerance = 0.95;  // of the bend radius: the sampling is coarse
 constexpr double kNoBend = 1e-6;           // [rad]
 constexpr double kRetracted = 1e-9;        // lengths are equal up to this [m]
+constexpr double kFeedGain = 2.0;  // of the correction of the feed, against that of the bends
+constexpr double kMaxLag = 0.5;    // of the bends behind the path, at which the tip waits [rad]
 // Jams, in radii of the body.
 constexpr double kRetreatRadii = 2.0;    // by which the arm is retracted
 constexpr double kShiftRadii = 0.5;      // by which the path is shifted, each time
@@ -62,8 +64,19 @@ Growth read_growth(const Settings& settings, const ContinuumRobot& robot) {
 /// past them: it would only be stored up until they grow.
 TipIntegralOptions read_correction(const ArmContext& context, const Advance& advance) {
   TipIntegralOptions options = read_tip_integral(context.settings, context.timestep);
+  if (const int first = first_past_shaft(context); first > 0) {
+    options.corrected = sections_from(context.robot, first);
+    options.supported = true;
+  }
   options.within_lengths = advance.growth() != Growth::None;
   return options;
+}
+
+std::optional<SteeredTip> steered_tip(const ArmContext& context) {
+  const int first = first_past_shaft(context);
+  if (first == 0) return std::nullopt;
+  return SteeredTip(context.robot, first, context.settings.number("rate_limit"),
+                    context.settings.choice<FitNorm>("fit"));
 }
 
 /// The path must be straight along the feed axis over the feed.
@@ -167,6 +180,7 @@ std::span<const SettingInfo> FollowController::settings() {
 
 FollowController::FollowController(const ArmContext& context)
     : robot_(context.robot),
+      steered_(steered_tip(context)),
       advance_(robot_, read_growth(context.settings, robot_)),
       speed_limit_(context.settings.number("speed")),
       body_radius_(context.body_radius),
@@ -177,19 +191,27 @@ FollowController::FollowController(const ArmContext& context)
       retries_(context.settings.integer("jam_retries")),
       trail_(!gives_path(context.settings)),
       trail_spacing_(context.settings.number("trail_spacing")),
-      body_first_(context.settings.choice<FitNorm>("fit") == FitNorm::Body),
+      body_first_(!steered_ && context.settings.choice<FitNorm>("fit") == FitNorm::Body),
       drive_(robot_, advance_, FeedDrive::Limits::from(context.settings),
              context.settings.choice<FitNorm>("fit")),
       first_fit_(robot_, {.iterations = 30, .norm = context.settings.choice<FitNorm>("fit")}),
       integral_(robot_, read_correction(context, advance_), context.timestep),
+      feed_gain_(context.settings.number("integral_gain")),
       compensates_(context.settings.flag("deflection_compensation")),
       deflection_(robot_),
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()),
       q_candidate_(robot_.coordinate_count()) {
-  require_driven(context);
   context.scene.measure_target("target");
+  if (steered_) {
+    if (trail_ || advance_.growth() != Growth::None)
+      throw ModelError(
+          "robot: section 1 is passive (bend_servo = false): a passive shaft is fed along "
+          "waypoints, "
+          "arcs or a centerline, not along a trail, and grows by no growth");
+    steered_memory_ = memory_.part(steered_->layout());
+  }
   if (advance_end_ <= 0.0)
     throw ModelError(
         "robot: base.feed = 0: must be > 0, or sections must grow: the arm advances along the "
@@ -211,11 +233,11 @@ void FollowController::plan_path(const Settings& settings) {
       throw ModelError("path length = " + millimeters(path_.length()) +
                        ": must exceed the arm's length of " + millimeters(advance_.start_length()));
     check_straight(path_, std::min(advance_end_, robot_.base().feed_limit));
-    check_bends(path_, robot_, advance_, advance_end_);
+    if (!steered_) check_bends(path_, robot_, advance_, advance_end_);
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", path_key(settings), error.what()));
   }
-  least_deviation_ = least_deviation(robot_, path_, advance_, advance_end_).distance;
+  if (!steered_) least_deviation_ = least_deviation(robot_, path_, advance_, advance_end_).distance;
 }
 
 /// Initially the path is the arm's own straight line.
@@ -297,8 +319,16 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
       .retreating = retreating_(memory) && last > retreat_to_(memory)};
   retreating_(next_memory) = motion.retreating;
   watch_jam(measurement, memory, next_memory, motion);
-  advance(measurement.timestep, memory, next_memory, motion, command);
-  correct(measurement, motion, memory, next_memory, command);
+  motion.goal = motion.retreating ? double(retreat_to_(next_memory)) : motion.end;
+  motion.moves = !motion.jammed && last != motion.goal &&
+                 (motion.retreating || (motion.begun && last < motion.end));
+  if (steered_) {
+    advance_tip(measurement, memory, next_memory, motion, command);
+    correct_tip(measurement, motion, memory, next_memory, command);
+  } else {
+    advance(measurement.timestep, memory, next_memory, motion, command);
+    correct(measurement, motion, memory, next_memory, command);
+  }
   report.iterations = motion.iterations;
   report_motion(measurement, motion, next_memory, report);
 }
@@ -308,6 +338,11 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
 /// at the speed of the advance.
 bool FollowController::load_shape(const ArmMeasurement& measurement, std::span<const double> memory,
                                   std::span<double> next) noexcept {
+  if (steered_) {
+    steered_->locate(measurement);
+    started_(next) = true;
+    return true;
+  }
   load_states(states_memory_(memory), states_);
   if (!started_(memory)) {
     for (int i = 0; i < robot_.section_count(); ++i)
@@ -365,9 +400,13 @@ void FollowController::watch_jam(const ArmMeasurement& measurement, std::span<co
     motion.jammed = false;
   } else {
     // The commanded advance returns to the measured one, so that no servo force is stored.
-    motion.advance =
-        std::clamp(advance_.measured(measurement.base, measurement.q), 0.0, motion.advance);
+    motion.advance = std::clamp(measured_advance(measurement, memory), 0.0, motion.advance);
   }
+}
+
+double FollowController::measured_advance(const ArmMeasurement& measurement,
+                                          std::span<const double> memory) const noexcept {
+  return advance_.measured(measurement.base, measurement.q) - slack_(memory);
 }
 
 /// Returns whether the arm has settled once after the start delay, and is fed.
@@ -402,7 +441,7 @@ void FollowController::begin_retreat(const ArmMeasurement& measurement,
   jam_at_(next) = at;
   shift_(next) = across(memory, at, tip - curve(memory, at)) +
                  kShiftRadii * body_radius_ * free_side(measurement, memory, at);
-  const double measured = advance_.measured(measurement.base, measurement.q);
+  const double measured = measured_advance(measurement, memory);
   retreat_to_(next) = std::max(0.0, std::min(measured, last) - kRetreatRadii * body_radius_);
   retreating_(next) = true;
   jam_.release(jam_memory_(next));
@@ -414,13 +453,10 @@ void FollowController::advance(double h, std::span<const double> memory, std::sp
   candidate_ = states_;
   to_coordinates(robot_, candidate_, q_candidate_);
   const double last = motion.advance;
-  const double goal = motion.retreating ? double(retreat_to_(next)) : motion.end;
-  const bool moves =
-      !motion.jammed && last != goal && (motion.retreating || (motion.begun && last < motion.end));
-  if (moves) {
+  if (motion.moves) {
     const auto position = [&](double s) { return shifted_curve(next, s); };
-    const FeedDrive::Step step =
-        drive_.step(position, last, speed_(memory), goal, h, states_, candidate_, q_candidate_);
+    const FeedDrive::Step step = drive_.step(position, last, speed_(memory), motion.goal, h,
+                                             states_, candidate_, q_candidate_);
     motion.advance = step.advance;
     motion.speed = step.speed;
     motion.iterations = FeedDrive::kFitSteps;
@@ -432,7 +468,7 @@ void FollowController::advance(double h, std::span<const double> memory, std::sp
   command.plan = q_candidate_;
   command.q_rate = (q_candidate_ - q_last_) / h;
   command.base = advance_.base(motion.advance);
-  if (moves) command.feed_rate = (command.base.feed - advance_.base(last).feed) / h;
+  if (motion.moves) command.feed_rate = (command.base.feed - advance_.base(last).feed) / h;
 }
 
 /// Corrects on the measured tip; its reference is the point of the path at the tip's arc length.
@@ -446,6 +482,50 @@ void FollowController::correct(const ArmMeasurement& measurement, const Motion& 
   integral_.update(measurement, error, motion.jammed, integral_memory_(memory),
                    integral_memory_(next), command.q);
   if (compensates_) deflection_.compensate(measurement, command.q);
+}
+
+/// One step of the advance of a tip behind a passive shaft: slower while its bends are behind.
+void FollowController::advance_tip(const ArmMeasurement& measurement,
+                                   std::span<const double> memory, std::span<double> next,
+                                   Motion& motion, ArmCommand& command) noexcept {
+  const double h = measurement.timestep, last = motion.advance;
+  const double start =
+      nearest_on(path_, steered_->start().translation(), head(last) - steered_->length());
+  const double lag =
+      steered_->bend([&](double s) { return shifted_curve(next, start + s); }, 1.0, measurement,
+                     steered_memory_(memory), steered_memory_(next), command);
+  if (motion.moves) {
+    const double direction = motion.goal < last ? -1.0 : 1.0;
+    const double speed = std::clamp(1.0 - lag / kMaxLag, 0.0, 1.0) *
+                         drive_.speed(direction * speed_(memory), std::abs(motion.goal - last), h);
+    motion.speed = direction * speed;
+    motion.advance = last + motion.speed * h;
+  }
+  motion.iterations = SteeredTip::kFitSteps;
+  advanced_(next) = motion.advance;
+  speed_(next) = motion.speed;
+}
+
+/// Corrects the bends across the path, and the feed along it.
+void FollowController::correct_tip(const ArmMeasurement& measurement, const Motion& motion,
+                                   std::span<const double> memory, std::span<double> next,
+                                   ArmCommand& command) noexcept {
+  const double h = measurement.timestep;
+  const Eigen::Vector3d off = tip_contacts_.correctable(
+      measurement, shifted_curve(next, head(motion.advance)) - measurement.X_BE.translation());
+  const Eigen::Vector3d along = path_.tangent(head(motion.advance));
+  Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
+  error.head<3>() = off - along * along.dot(off);
+  integral_.update(measurement, error, motion.jammed, integral_memory_(memory),
+                   integral_memory_(next), command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
+  const double rate = motion.jammed ? 0.0
+                                    : std::clamp(kFeedGain * feed_gain_ * along.dot(off),
+                                                 -speed_limit_, speed_limit_);
+  const double last = std::clamp(advanced_(memory) + slack_(memory), 0.0, robot_.base().feed_limit);
+  slack_(next) = slack_(memory) + h * rate;
+  command.base.feed = std::clamp(motion.advance + slack_(next), 0.0, robot_.base().feed_limit);
+  command.feed_rate = (command.base.feed - last) / h;
 }
 
 void FollowController::report_motion(const ArmMeasurement& measurement, const Motion& motion,

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/feed_drive.hpp"
 #include "controllers/arm/follow_poses_controller.hpp"
+#include "controllers/arm/steered_tip.hpp"
 #include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
@@ -23,6 +25,10 @@ namespace tendril {
 /// trail of a dragged target body. The base feeds the arm, or its sections grow (Advance). Advance
 /// and section commands are synchronized: if a section would exceed its rate limit, the whole
 /// motion slows down.
+///
+/// Of an arm with a passive shaft the driven sections are fitted to the path ahead of where they
+/// begin, as measured, and the feed is corrected until the tip is at its arc length: the shaft
+/// takes what way the walls give it.
 class FollowController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {
@@ -70,6 +76,8 @@ class FollowController final : public ArmController {
     double advance;         ///< as commanded last, then in this step [m]
     double end;             ///< up to which the path is known [m]
     bool retracted = true;  ///< lengths are those of the advance
+    double goal = 0.0;      ///< of this step's motion [m]
+    bool moves = false;     ///< towards the goal
     bool begun = false;     ///< the arm has settled once
     bool retreating = false, jammed = false;
     double speed = 0.0;  ///< [m/s]
@@ -109,6 +117,13 @@ class FollowController final : public ArmController {
                      std::span<double> next) const noexcept;
   void advance(double h, std::span<const double> memory, std::span<double> next, Motion& motion,
                ArmCommand& command) noexcept;
+  void advance_tip(const ArmMeasurement& measurement, std::span<const double> memory,
+                   std::span<double> next, Motion& motion, ArmCommand& command) noexcept;
+  void correct_tip(const ArmMeasurement& measurement, const Motion& motion,
+                   std::span<const double> memory, std::span<double> next,
+                   ArmCommand& command) noexcept;
+  [[nodiscard]] double measured_advance(const ArmMeasurement& measurement,
+                                        std::span<const double> memory) const noexcept;
   void correct(const ArmMeasurement& measurement, const Motion& motion,
                std::span<const double> memory, std::span<double> next,
                ArmCommand& command) noexcept;
@@ -116,6 +131,7 @@ class FollowController final : public ArmController {
                      std::span<const double> memory, ControllerReport& report) const noexcept;
 
   ContinuumRobot robot_;
+  std::optional<SteeredTip> steered_;  // behind a passive shaft; absent if all sections are driven
   Advance advance_;
   double speed_limit_, body_radius_, start_delay_;
   TipContacts tip_contacts_;
@@ -130,6 +146,7 @@ class FollowController final : public ArmController {
   FeedDrive drive_;
   ShapeFit first_fit_;
   TipIntegral integral_;
+  double feed_gain_;  // of the correction of the feed, with a passive shaft [1/s]
   bool compensates_;
   BodyDeflection deflection_;
   double least_deviation_ = kUnknown;
@@ -147,6 +164,8 @@ class FollowController final : public ArmController {
   Slot<double> retreat_to_ = memory_.number();  // advance [m]
   Slot<double> jam_at_ = memory_.number();      // arc length of the tip at the last jam [m]
   MatrixSlot<Eigen::VectorXd> shift_ = memory_.vector(3);
+  Slot<double> slack_ = memory_.number();  // feed less advance, of a passive shaft [m]
+  Block steered_memory_;
   Slot<int> trail_count_;
   MatrixSlot<Eigen::MatrixXd> trail_points_;
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "controllers/arm/driven_part.hpp"
 #include "controllers/arm/path_settings.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/feed_settings.hpp"
-#include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -20,29 +20,23 @@ using Eigen::Vector3d;
 
 constexpr OwnQuantities<SteerController::kQuantities> own;
 
-constexpr int kFitSteps = 3;         // Gauss-Newton steps of the warm-started fit
-constexpr int kProjections = 3;      // of the tip on the path, from where it was
 constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed arm is drawn back
 constexpr int kRetreats = 4;         // longer and longer ones at a place, before it is a short one
 constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
+constexpr double kLead = 0.25;  // of the steered length, by which a tip aims ahead, each attempt
 constexpr double kWallSpacing = 1e-3;  // [m]
 constexpr double kLumen = 1.5;         // of the path's distance from the wall: the tip is on it
 constexpr double kNear = 0.5;          // of the steered length, if that distance is unknown
 constexpr double kMaxLag = 0.5;  // of the bends behind the path, at which the feed waits [rad]
 constexpr double kPressed =
     0.9;  // of the force limit, at which the feed has all but stopped: a jam
-constexpr double kTurnGain = 4.0;    // [1/s]
+constexpr double kTurnGain = 4.0;  // [1/s]
+constexpr double kMaxSpin =
+    3.0 * std::numbers::pi;          // of the base, which turns back from there [rad]
 constexpr double kLeastAimed = 0.2;  // of the feed's speed, while a wire turns
 constexpr double kMissed = 0.5;      // of the steered length: fed without progress along the path
+constexpr double kFallen = 0.2;      // of the steered length: past a jam, that ends the way back
 constexpr double kAimed = 0.02;      // sine of the angle to the path that needs no turn
-
-/// The sections from `first` on, on a base of their own.
-ContinuumRobot part_of(const ContinuumRobot& robot, int first) {
-  std::vector<SectionParameters> sections;
-  for (int i = first; i < robot.section_count(); ++i)
-    sections.push_back(robot.section(i).parameters());
-  return ContinuumRobot(sections);
-}
 
 int first_section(const ArmContext& context) {
   const int first = first_steered(context);
@@ -86,10 +80,9 @@ std::span<const SettingInfo> SteerController::settings() {
 
 SteerController::SteerController(const ArmContext& context)
     : robot_(context.robot),
-      first_(first_section(context)),
-      steered_(part_of(robot_, first_)),
+      steered_(robot_, first_section(context), context.settings.number("rate_limit")),
       turns_(first_steered(context) == robot_.section_count()),
-      steered_length_(straight_length(steered_)),
+      steered_length_(steered_.length()),
       arm_length_(straight_length(robot_)),
       body_radius_(context.body_radius),
       start_delay_(context.settings.number("start_delay")),
@@ -102,14 +95,9 @@ SteerController::SteerController(const ArmContext& context)
       jam_(context.settings, context.feed_force_limit, kPressed * force_limit_),
       path_(read_path(context.settings)),
       wall_distances_(read_wall_distances(context.settings, path_, kWallSpacing)),
-      fit_(steered_, {.iterations = kFitSteps}),
-      integral_(robot_, correction(context, first_), context.timestep),
-      states_memory_(add_states(memory_, steered_)),
-      integral_memory_(memory_.part(integral_.layout())),
-      states_(static_cast<std::size_t>(steered_.section_count())),
-      fitted_(states_.size()),
-      q_(steered_.coordinate_count()),
-      q_last_(steered_.coordinate_count()) {
+      integral_(robot_, correction(context, first_section(context)), context.timestep),
+      steered_memory_(memory_.part(steered_.layout())),
+      integral_memory_(memory_.part(integral_.layout())) {
   if (path_.length() <= arm_length_)
     throw ModelError(
         fmt::format("{}: path length = {:.4g} m: must exceed the arm's length of {:.4g} m",
@@ -125,39 +113,22 @@ bool SteerController::is_on_path(double head, const Vector3d& tip) const noexcep
   return off < kLumen * wall_distances_[static_cast<std::size_t>(head / kWallSpacing)];
 }
 
-/// Arc length of the path where it is nearest to the tip, near `from`.
-double SteerController::nearest(const Vector3d& tip, double from) const noexcept {
-  double s = from;
-  for (int i = 0; i < kProjections; ++i)
-    s = std::clamp(s + path_.tangent(s).dot(tip - path_.position(s)), 0.0, path_.length());
-  return s;
-}
-
-/// Finds where the steered part begins, from the measured tip and its measured bends.
-void SteerController::locate(const ArmMeasurement& measurement) noexcept {
-  const int k = robot_.coordinate_index(first_);
-  q_ = measurement.q.tail(measurement.q.size() - k);
-  from_coordinates(steered_, q_, states_);
-  X_BS_ = measurement.X_BE * Eigen::AngleAxisd(-measurement.tip_twist, Vector3d::UnitZ()) *
-          tip_pose(steered_, states_, {}).inverse();
-}
-
 void SteerController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                              std::span<double> next, ArmCommand& command,
                              ControllerReport& report) noexcept {
   const Vector3d tip = measurement.X_BE.translation();
   const double last = started_(memory) ? double(head_(memory)) : arm_length_;
-  const double near = nearest(tip, last);
+  const double near = nearest_on(path_, tip, last);
   const double head = is_on_path(near, tip) ? near : last;
   head_(next) = head;
   started_(next) = true;
-  locate(measurement);
+  steered_.locate(measurement);
   const double tip_force = tip_contacts_.force(measurement);
   const double aimed = turns_ ? turn(measurement, head, memory, next, command)
                               : bend(measurement, head, tip_force, memory, next, command);
   const bool jammed = advance(measurement, head, tip_force, aimed, memory, next, command);
 
-  report.iterations = turns_ ? 0 : kFitSteps;
+  report.iterations = turns_ ? 0 : SteeredTip::kFitSteps;
   report.target = path_.position(head);
   report.tip_error = (report.target - tip).norm();
   report.progress = head / path_.length();
@@ -176,34 +147,20 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
 double SteerController::bend(const ArmMeasurement& measurement, double head, double tip_force,
                              std::span<const double> memory, std::span<double> next,
                              ArmCommand& command) noexcept {
-  const double h = measurement.timestep;
+  const bool yields = retreating_(memory) || given_up_(memory);
   // Not the tip's place less its length: a bent tip would bend farther and farther.
-  const double start = nearest(X_BS_.translation(), head - steered_length_);
-  load_states(states_memory_(memory), states_);
-  to_coordinates(steered_, states_, q_last_);
-  fitted_ = states_;
-  const Eigen::Isometry3d X_SB = X_BS_.inverse();
-  const auto position = [&](double s) -> Vector3d { return X_SB * path_.position(start + s); };
-  fit_.fit(position, {}, fitted_);
-  to_coordinates(steered_, fitted_, q_);
-  if (retreating_(memory)) q_ *= yield(tip_force);
-  const double lag = largest_change(steered_, q_, q_last_, TipIntegral::kLengthScale);
-  const double ratio = lag / (rate_limit_ * h);
-  if (ratio > 1.0) {
-    q_ = q_last_ + (q_ - q_last_) / ratio;
-    from_coordinates(steered_, q_, fitted_);
-  }
-  store_states(fitted_, states_memory_(next));
-  const auto count = q_.size();
-  command.q = measurement.q;  // passive sections take no command
-  command.q.tail(count) = q_;
-  command.has_plan = false;  // they have shapes that sections of constant curvature do not have
-  command.q_rate.tail(count) = (q_ - q_last_) / h;
+  const double start = nearest_on(path_, steered_.start().translation(), head - steered_length_);
+  const double lead = kLead * steered_length_ * (tries_at(head, memory) % kRetreats);
+  const double lag = steered_.bend([&](double s) { return path_.position(start + lead + s); },
+                                   yields ? yield(tip_force) : 1.0, measurement,
+                                   steered_memory_(memory), steered_memory_(next), command);
 
   const Vector3d off = path_.position(head) - measurement.X_BE.translation();
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   error.head<3>() = tip_contacts_.correctable(measurement, off);
-  integral_.update(measurement, error, false, integral_memory_(memory), integral_memory_(next),
+  // In another branch the path is behind a wall.
+  const bool frozen = yields || !is_on_path(head, measurement.X_BE.translation());
+  integral_.update(measurement, error, frozen, integral_memory_(memory), integral_memory_(next),
                    command.q);
   integral_.compensate_gravity_deflection(measurement, command.q);
   return std::clamp(1.0 - lag / kMaxLag, 0.0, 1.0);
@@ -218,16 +175,16 @@ double SteerController::turn(const ArmMeasurement& measurement, double head,
   double aimed = 1.0;
   command.q = measurement.q;
   command.has_plan = false;
-  const Vector3d ahead = X_BS_.inverse() * path_.position(head + steered_length_);
-  const Vector2d bent = measurement.q.tail(steered_.coordinate_count()).head<2>();
+  const Vector3d ahead = steered_.start().inverse() * path_.position(head + steered_length_);
+  const Vector2d bent = measurement.q.tail(steered_.sections().coordinate_count()).head<2>();
   // After a jam other directions are tried, farther and farther to either side.
-  const int tries = head < jam_at_(memory) + steered_length_ ? int(tries_(memory)) : 0;
+  const int tries = tries_at(head, memory);
   const double aside = kSearchTurn * ((tries + 1) / 2) * (tries % 2 == 1 ? 1.0 : -1.0);
   const Vector2d wanted = Eigen::Rotation2Dd(aside) * Vector2d(ahead.head<2>());
   double spin = spin_(memory);
   if (wanted.norm() > kAimed * ahead.norm() && bent.norm() > 0.0) {
-    const double angle =
-        std::atan2(bent.x() * wanted.y() - bent.y() * wanted.x(), bent.dot(wanted));
+    double angle = std::atan2(bent.x() * wanted.y() - bent.y() * wanted.x(), bent.dot(wanted));
+    if (std::abs(spin + angle) > kMaxSpin) angle -= std::copysign(2.0 * std::numbers::pi, spin);
     spin += h * std::clamp(kTurnGain * angle, -rate_limit_, rate_limit_);
     aimed = std::max(kLeastAimed, std::cos(angle));
   }
@@ -244,14 +201,18 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
   const bool begun = measurement.time >= start_delay_;
   const bool advances = head > farthest_(memory);
   // Drawn back past a branch, the tip can fall into it, and so advance.
-  const bool is_back = feed <= retreat_to_(memory) || (advances && feed_speed_(memory) < 0.0);
+  const bool has_fallen = head > jam_at_(memory) + kFallen * steered_length_;
+  const bool is_back = feed <= retreat_to_(memory) || (has_fallen && feed_speed_(memory) < 0.0);
   const bool retreating = retreating_(memory) && !is_back;
   retreating_(next) = retreating;
   const JamDetector::State jam = jam_.step(begun && !retreating, tip_force, measurement.feed_force,
                                            h, jam_memory_(memory), jam_memory_(next));
   farthest_(next) = advances ? head : double(farthest_(memory));
   feed_there_(next) = advances ? feed : double(feed_there_(memory));
-  const bool missed = begun && !retreating && feed > feed_there_(next) + kMissed * steered_length_;
+  const bool is_on = retreating || is_on_path(head, measurement.X_BE.translation());
+  feed_on_path_(next) = is_on ? feed : double(feed_on_path_(memory));
+  const double last_good = std::min<double>(feed_there_(next), feed_on_path_(next));
+  const bool missed = begun && !retreating && feed > last_good + kMissed * steered_length_;
   bool jammed = jam != JamDetector::State::Free;
   if ((jam == JamDetector::State::Begins || missed) && jams_(memory) < retries_) {
     jams_(next) = jams_(memory) + 1;
@@ -259,16 +220,18 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
     tries_(next) = is_same_place ? tries_(memory) + 1 : 1;
     jam_at_(next) = farthest_(next);
     const int length = 1 + (tries_(next) - 1) % kRetreats;
-    const double from = std::min({measurement.base.feed, feed, double(feed_there_(next))});
+    const double from = std::min({measurement.base.feed, feed, last_good});
     retreat_to_(next) = std::max(0.0, from - length * kRetreat * steered_length_);
     retreating_(next) = true;
     jam_.release(jam_memory_(next));
     jammed = false;
   }
+  given_up_(next) = jammed;
   const double slow = yield(tip_force);
+  const double to_end = std::sqrt(acceleration_ * (path_.length() - head));  // stops there
   const double goal = !begun || is_there(head, measurement.X_BE.translation()) || jammed ? 0.0
                       : retreating ? -std::max(kLeastAimed, slow) * speed_
-                                   : slow * aimed * speed_;
+                                   : std::min(slow * aimed * speed_, to_end);
   const double step = acceleration_ * h, last = feed_speed_(memory);
   const double rate = jammed ? 0.0 : std::clamp(goal, last - step, last + step);
   feed_speed_(next) = rate;

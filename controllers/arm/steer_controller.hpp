@@ -1,15 +1,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
+#include "controllers/arm/steered_tip.hpp"
 #include "controllers/arm/tip_contacts.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/watch/jam_detector.hpp"
 #include "tendril/path/path.hpp"
-#include "tendril/path/shape_fit.hpp"
 
 namespace tendril {
 
@@ -44,8 +45,6 @@ class SteerController final : public ArmController {
 
  private:
   [[nodiscard]] bool is_on_path(double head, const Eigen::Vector3d& tip) const noexcept;
-  [[nodiscard]] double nearest(const Eigen::Vector3d& tip, double from) const noexcept;
-  void locate(const ArmMeasurement& measurement) noexcept;
   double bend(const ArmMeasurement& measurement, double head, double tip_force,
               std::span<const double> memory, std::span<double> next, ArmCommand& command) noexcept;
   double turn(const ArmMeasurement& measurement, double head, std::span<const double> memory,
@@ -56,15 +55,18 @@ class SteerController final : public ArmController {
   [[nodiscard]] bool is_there(double head, const Eigen::Vector3d& tip) const noexcept {
     return head >= path_.length() - body_radius_ && is_on_path(head, tip);
   }
+  /// Number of jams so far at the place of the tip. None farther back, where other branches leave.
+  [[nodiscard]] int tries_at(double head, std::span<const double> memory) const noexcept {
+    return std::abs(head - jam_at_(memory)) < steered_length_ ? int(tries_(memory)) : 0;
+  }
   /// Fraction of the feed's speed that the force on the tip leaves.
   [[nodiscard]] double yield(double tip_force) const noexcept {
     return std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
   }
 
   ContinuumRobot robot_;
-  int first_;               // section that is steered
-  ContinuumRobot steered_;  // from there to the tip; of a wire its last section
-  bool turns_;              // steered by the spin of the base
+  SteeredTip steered_;  // of a wire its last section
+  bool turns_;          // steered by the spin of the base
   double steered_length_, arm_length_, body_radius_, start_delay_;
   double speed_, acceleration_, rate_limit_, force_limit_;
   int retries_;
@@ -72,24 +74,19 @@ class SteerController final : public ArmController {
   JamDetector jam_;
   Path path_;
   std::vector<double> wall_distances_;  // of the path, at kWallSpacing [m]; empty: unknown
-  ShapeFit fit_;
   TipIntegral integral_;
 
   Slot<double> feed_ = memory_.number(), feed_speed_ = memory_.number();
   Slot<double> spin_ = memory_.number();
   Slot<double> head_ = memory_.number();  // arc length of the path where the tip was on it last [m]
-  Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
+  Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag(), given_up_ = memory_.flag();
   Slot<double> farthest_ = memory_.number(), feed_there_ = memory_.number();  // head; feed [m]
-  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();    // feed; head [m]
-  Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();            // all; at this place
+  Slot<double> feed_on_path_ = memory_.number();  // when the tip was on the path last [m]
+  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();  // feed; head [m]
+  Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();          // all; at this place
   Block jam_memory_ = memory_.part(jam_.layout());
-  Block states_memory_;
+  Block steered_memory_;
   Block integral_memory_;
-
-  Eigen::Isometry3d X_BS_ =
-      Eigen::Isometry3d::Identity();           // scratch: where the steered part begins
-  std::vector<SectionState> states_, fitted_;  // scratch
-  Eigen::VectorXd q_, q_last_;                 // scratch, of the steered part
 };
 
 }  // namespace tendril

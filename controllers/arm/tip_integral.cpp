@@ -90,7 +90,9 @@ Eigen::Vector3d TipIntegral::update(const ArmMeasurement& measurement,
   if (!frozen && options_.gain > 0.0) {
     damped_step(measurement, options_.direction ? 6 : 3, e);
     const double gain =
-        std::min(options_.gain, kStabilityFraction * measurement.fundamental_mode_damping);
+        options_.supported
+            ? options_.gain
+            : std::min(options_.gain, kStabilityFraction * measurement.fundamental_mode_damping);
     step_ *= gain * measurement.timestep;
     // Scaled as a whole to keep the direction of the correction.
     const double largest = (step_.array() / scale_.array()).abs().maxCoeff();

@@ -18,7 +18,9 @@ struct TipIntegralOptions {
   double error_limit = 0.03;            ///< tip errors are limited to this norm [m]
   double delay = 0.0;                   ///< age of the tip measurement [s]
   bool deflection_compensation = true;  ///< compensate_gravity_deflection has an effect
-  bool direction = false;       ///< integrate the tip direction too (weighted by kDirectionArm)
+  bool direction = false;  ///< integrate the tip direction too (weighted by kDirectionArm)
+  bool supported = false;  ///< walls hold the arm behind what is corrected: its fundamental mode,
+                           ///< that of the free arm, does not limit the gain
   bool within_lengths = false;  ///< no correction of a length leaves the length's range
   /// Orthogonal projector of the coordinates on those that are corrected; empty: all.
   Eigen::MatrixXd corrected = {};

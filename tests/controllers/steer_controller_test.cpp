@@ -1,5 +1,6 @@
 #include "controllers/arm/steer_controller.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
@@ -120,6 +121,93 @@ TEST_CASE("steer: a jam draws the arm back, and stops it in the end", "[controll
   CHECK(run.command.feed_rate == 0.0);
 }
 
+TEST_CASE("steer: the tip comes to rest at the end of the path", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(robot, kDriven, {{"arcs", "0 0.6"}, {"speed", "0.1"}});
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  while (arm.measurement.time < 5.0) run.step(arm);
+  CHECK(run.report.status == ControllerStatus::Finished);
+  CHECK(arm.measurement.X_BE.translation().z() == Approx(0.6).margin(0.005));
+  CHECK(arm.measurement.X_BE.translation().z() < 0.6 + 1e-4);  // fed no farther
+}
+
+TEST_CASE("steer: a wire turns back before its base has turned too far", "[controllers]") {
+  const ContinuumRobot robot = scope(true);
+  const BodySpring bent{.stiffness = 0.1, .rest = 0.5, .driven = false};
+  auto controller = make<SteerController>(robot, bent,
+                                          {{"waypoints", "0 0 0  0 0 0.45  0.3 0.3 0.6"},
+                                           {"corner_radius", "0.1"},
+                                           {"start_delay", "1000"}});
+  KinematicArm arm(robot, kTimestep);
+  VectorXd q = VectorXd::Zero(4);
+  q[2] = 0.5;
+  arm.move_to(q, {});  // and stays: the tip is caught
+  ControllerRun run(controller, robot);
+  double largest = 0.0;
+  for (int i = 0; i < 20000; ++i) {
+    run.update(arm.measurement);
+    run.advance();
+    arm.pass_time();
+    largest = std::max(largest, std::abs(run.command.base.spin));
+  }
+  CHECK(largest > 2.0 * std::numbers::pi);
+  CHECK(largest <= 3.0 * std::numbers::pi);  // the servo of the spin turns to 4 pi
+}
+
+TEST_CASE("steer: a tip that creeps along the path does not end its way back", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(robot, kDriven, bent_path({{"jam_time", "0.01"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  while (run.command.base.feed < 0.1) run.step(arm);
+  arm.measurement.feed_force = 10.0;  // a wall
+  while (run.command.feed_rate >= 0.0) run.step(arm);
+  arm.measurement.feed_force = 0.0;
+  const double from = run.command.base.feed;
+  double lowest = from;
+  for (int i = 0; i < 2500; ++i) {
+    run.update(arm.measurement);
+    run.advance();
+    arm.pass_time();
+    arm.move_to(run.command.q, {.feed = from + std::min(1e-5 * i, 0.005)});
+    lowest = std::min(lowest, run.command.base.feed);
+  }
+  CHECK(lowest < from - 0.45 * kTip);
+}
+
+TEST_CASE("steer: after a jam a driven tip aims farther ahead", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(robot, kDriven, bent_path({{"jam_time", "0.01"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  const auto bend_at = [&](double feed) {
+    while (run.command.base.feed < feed || run.command.feed_rate <= 0.0) run.step(arm);
+    return run.command.q.tail<2>().norm();
+  };
+  constexpr double kBefore = kStraight - kShaft - kTip - 0.005;  // of the feed; then the tip bends
+  CHECK(bend_at(kBefore) < 1e-6);
+  arm.measurement.feed_force = 10.0;
+  while (run.command.feed_rate >= 0.0) run.step(arm);
+  arm.measurement.feed_force = 0.0;
+  CHECK(bend_at(kBefore) > 0.015);  // towards a point 20 mm into the arc
+}
+
+TEST_CASE("steer: a tip that is jammed for good yields to the wall", "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<SteerController>(robot, kDriven,
+                                          bent_path({{"jam_retries", "0"}, {"jam_time", "0.01"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  while (run.command.base.feed < kStraight - kShaft - 0.5 * kTip) run.step(arm);
+  REQUIRE(run.command.q.tail<2>().norm() > 0.1);
+  arm.measurement.contacts.assign(
+      1, {.normal = Vector3d::UnitX(), .force = 5.0, .arc_length = kShaft + kTip - 0.002});
+  for (int i = 0; i < 1000; ++i) run.step(arm);
+  CHECK(run.report.status == ControllerStatus::Jammed);
+  CHECK(run.command.q.tail<2>().norm() < 1e-9);
+}
+
 TEST_CASE("steer: force on the tip slows the feed", "[controllers]") {
   const ContinuumRobot robot = scope();
   auto controller = make<SteerController>(
@@ -193,8 +281,88 @@ TEST_CASE("steer: what cannot be steered is refused with the reason", "[controll
   CHECK_THROWS_WITH(make<SteerController>(scope(false), bent, bent_path()), message);
   CHECK_THROWS_WITH(make<SteerController>(scope(), kDriven, {{"arcs", "0 0.3"}}),
                     "arcs: path length = 0.3 m: must exceed the arm's length of 0.4 m");
-  CHECK_THROWS_WITH(make<FollowController>(scope(), kDriven, bent_path()),
-                    Catch::StartsWith("robot: section 1 is passive (bend_servo = false): "));
+}
+
+TEST_CASE("follow: a driven tip reaches the end of the path behind a shaft that takes up feed",
+          "[controllers]") {
+  const ContinuumRobot robot = scope();
+  // The tip enters the arc, the shaft ends where it begins.
+  auto controller = make<FollowController>(
+      robot, kDriven,
+      {{"arcs", "0 " + std::to_string(kStraight) + " " + std::to_string(1.0 / kRadius) + " 0.1"},
+       {"speed", "0.05"},
+       {"start_delay", "0.1"}});
+  KinematicArm arm(robot, kTimestep);
+  // Along the wall a part of the feed is lost.
+  const double lost = GENERATE(0.0, 0.05);
+  ControllerRun run(controller, robot);
+  double last = 0.0;
+  while (run.report.status == ControllerStatus::Working && arm.measurement.time < 20.0) {
+    run.update(arm.measurement);
+    run.advance();
+    REQUIRE(run.command.q.head<2>() == arm.measurement.q.head<2>());  // no command
+    REQUIRE_FALSE(run.command.has_plan);
+    REQUIRE(run.command.base.feed - last ==
+            Approx(run.command.feed_rate * kTimestep).margin(1e-12));
+    REQUIRE(run.report.tip_error < 2e-3);
+    last = run.command.base.feed;
+    arm.move_to(run.command.q, {.feed = (1.0 - lost) * last});
+    arm.pass_time();
+  }
+  CHECK(run.report.status == ControllerStatus::Finished);
+  CHECK(run.report.progress == Approx(1.0).margin(1e-9));
+  CHECK(last == Approx((kStraight - kShaft) / (1.0 - lost)).margin(1.5e-3));
+  // The end of the arc, by its geometry.
+  const double angle = kTip / kRadius;
+  const Vector3d end(kRadius * (1.0 - std::cos(angle)), 0.0, kStraight + kRadius * std::sin(angle));
+  for (int i = 0; i < 1000; ++i) {
+    run.update(arm.measurement);
+    run.advance();
+    arm.move_to(run.command.q, {.feed = (1.0 - lost) * run.command.base.feed});
+    arm.pass_time();
+  }
+  CHECK((arm.measurement.X_BE.translation() - end).norm() < 2e-4);
+}
+
+TEST_CASE("follow: a jam behind a passive shaft is retried, and stops the feed in the end",
+          "[controllers]") {
+  const ContinuumRobot robot = scope();
+  auto controller = make<FollowController>(robot, kDriven,
+                                           bent_path({{"jam_retries", "2"}, {"jam_time", "0.01"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  int retreats = 0;
+  bool back = false;
+  while (run.report.status == ControllerStatus::Working && arm.measurement.time < 60.0) {
+    arm.measurement.feed_force = run.command.base.feed >= 0.1 ? 10.0 : 0.0;  // a wall
+    run.step(arm);
+    if (run.command.feed_rate < 0.0 && !back) ++retreats;
+    back = run.command.feed_rate < 0.0;
+  }
+  CHECK(run.report.status == ControllerStatus::Jammed);
+  CHECK(retreats == 2);
+  CHECK(run.command.feed_rate == Approx(0.0).margin(1e-9));
+}
+
+TEST_CASE("follow: what does not end in driven sections behind a passive shaft is refused",
+          "[controllers]") {
+  const BodySpring passive{.stiffness = 0.1, .driven = false};
+  CHECK_THROWS_WITH(make<FollowController>(scope(), passive, bent_path()),
+                    Catch::StartsWith("robot: section 2 is passive (bend_servo = false): the last "
+                                      "section must be driven"));
+  CHECK_THROWS_WITH(make<FollowController>(scope(), kDriven, {{"target", "target"}}),
+                    Catch::StartsWith("robot: section 1 is passive (bend_servo = false): a passive "
+                                      "shaft is fed along waypoints, arcs or a centerline"));
+  const SectionParameters section{.length = 0.1, .bend_angle_limit = 2.0};
+  const ContinuumRobot three({section, section, section}, {.feed_limit = 0.6});
+  const Settings settings(FollowController::settings(), bent_path());
+  const std::vector<BodySpring> springs{kDriven, kDriven, passive, passive, kDriven, kDriven};
+  CHECK_THROWS_WITH(FollowController({.robot = three,
+                                      .settings = settings,
+                                      .timestep = kTimestep,
+                                      .body_radius = 0.005,
+                                      .springs = springs}),
+                    Catch::StartsWith("robot: section 1 is driven and section 2 not"));
 }
 
 TEST_CASE("steer: the path is the route through a table of branches", "[controllers]") {
@@ -235,9 +403,10 @@ TEST_CASE("steer: the path is the route through a table of branches", "[controll
                                       "on the feed axis"));
 }
 
-TEST_CASE("steer: allocates nothing in a step", "[controllers]") {
+TEMPLATE_TEST_CASE("steer, follow: allocate nothing in a step", "[controllers]", SteerController,
+                   FollowController) {
   const ContinuumRobot robot = scope();
-  auto controller = make<SteerController>(robot, kDriven, bent_path());
+  auto controller = make<TestType>(robot, kDriven, bent_path());
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
   for (int i = 0; i < 100; ++i) run.step(arm);

@@ -228,14 +228,15 @@ std::string routes_text(const ContinuumDescription& robot, std::size_t i) {
 /// controller that an experiment names instead says so itself.
 void refuse_passive(const Fields& top, const ContinuumDescription& robot) {
   const std::string& plugin = robot.controller.plugin;
-  if (!plugin.starts_with("tendril.") || plugin == "tendril.steer" || plugin == "tendril.reach")
+  if (!plugin.starts_with("tendril.") || plugin == "tendril.steer" || plugin == "tendril.reach" ||
+      plugin == "tendril.follow")
     return;
   for (std::size_t i = 0; i < robot.sections.size(); ++i)
     if (is_passive(robot, i))
       top.tables("section")[i].refuse(
           "bend_servo",
           fmt::format("the section is passive and cannot be bent by {}: must be true, or the "
-                      "controller tendril.reach, tendril.steer or one of your own",
+                      "controller tendril.reach, tendril.steer, tendril.follow or one of your own",
                       plugin));
 }
 
