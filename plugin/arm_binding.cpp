@@ -129,8 +129,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   bind_friction(context, description);
   command_.tension = Eigen::VectorXd::Zero(measurement_.tendon_tension.size());
   state_ = mechanics_.make_state();
-  const FundamentalMode mode =
-      fundamental_mode(m, base_body_, joints_, mechanics_, actuators_);
+  const FundamentalMode mode = fundamental_mode(m, base_body_, joints_, mechanics_, actuators_);
   measurement_.fundamental_mode_damping = mode.damping;
   measurement_.swing_period = swing_period(mode);
   target_mocap_ = scene.target_mocap();

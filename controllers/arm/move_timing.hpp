@@ -10,12 +10,12 @@
 
 namespace tendril {
 
-/// Times a move of a planned pose to a goal that it cannot reach in one step, as after a jump of the
-/// target, for a body that swings. A move at the rate limit starts and stops at once, and leaves a
-/// swing that decays slowly. This one is a smooth step of kPeriods periods of the slowest swing, or
-/// longer to keep the rate limit, which leaves 3 % of it. Where the goal is within reach of a step,
-/// as that of a steady motion is, it is taken, without a lag. Source: docs/theory/control.md, "Rate
-/// limit by time scaling".
+/// Times a move of a planned pose to a goal that it cannot reach in one step, as after a jump of
+/// the target, for a body that swings. A move at the rate limit starts and stops at once, and
+/// leaves a swing that decays slowly. This one is a smooth step of kPeriods periods of the slowest
+/// swing, or longer to keep the rate limit, which leaves 3 % of it. Where the goal is within reach
+/// of a step, as that of a steady motion is, it is taken, without a lag. Source:
+/// docs/theory/control.md, "Rate limit by time scaling".
 class MoveTiming {
  public:
   static constexpr double kPeriods = 2.0;

@@ -371,9 +371,9 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
 
   // 2. Move the commands towards it; the step is scaled as a whole, not section by section.
   const auto q_last = q_memory_(memory);
-  double scale = timing_.fraction(rates_.fraction(robot(), q_last, q_solution_, measurement.timestep),
-                                  measurement.swing_period, measurement.timestep,
-                                  timing_memory_(memory), timing_memory_(next_memory));
+  double scale = timing_.fraction(
+      rates_.fraction(robot(), q_last, q_solution_, measurement.timestep), measurement.swing_period,
+      measurement.timestep, timing_memory_(memory), timing_memory_(next_memory));
   const auto limit_rate = [&](double way, double rate) {
     scale = std::min(scale, rate * measurement.timestep / std::max(std::abs(way), 1e-12));
   };

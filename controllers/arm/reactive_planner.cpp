@@ -420,8 +420,7 @@ double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
 /// Takes one step towards q_goal_, into q_next_, if it is free.
 void ReactivePlanner::follow(const BaseState& base, double slack, const ArmMeasurement& measurement,
                              std::span<double> next_memory, Step& step) noexcept {
-  const double at_limit =
-      options_.rates.fraction(robot(), q_last_, q_goal_, options_.timestep);
+  const double at_limit = options_.rates.fraction(robot(), q_last_, q_goal_, options_.timestep);
   step.scale = std::min(1.0, at_limit);
   if (options_.timing) {
     const std::span<double> timing = timing_memory_(next_memory);

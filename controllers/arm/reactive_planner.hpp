@@ -21,7 +21,7 @@ struct ReactivePlannerOptions {
   double margin = 0.002;             ///< least clearance between body and obstacles [m], >= 0
   PoseRates rates;
   std::optional<MoveTiming> timing = {};  ///< of moves; none: at the rate limit
-  double timestep = 0.002;  ///< [s], > 0
+  double timestep = 0.002;                ///< [s], > 0
   /// While the base moves, and where nothing reaches the target, the arm keeps its pose. The base
   /// moves when all obstacles do.
   bool waits_for_base = false;

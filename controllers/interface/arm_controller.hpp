@@ -147,7 +147,8 @@ struct ArmMeasurement {
               "2 zeta omega of the slowest oscillation of the straight arm, its base held; "
               "infinite: unknown; the same in every step"),
         field("swing_period", &M::swing_period, "s",
-              "of the slowest oscillation of the straight arm, if it takes longer than two periods to "
+              "of the slowest oscillation of the straight arm, if it takes longer than two periods "
+              "to "
               "decay to 3 %; 0: it does not; the same in every step")};
   }
 
