@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "controllers/arm/driven_part.hpp"
 #include "controllers/arm/path_settings.hpp"
@@ -23,19 +22,15 @@ constexpr OwnQuantities<SteerController::kQuantities> own;
 constexpr double kRetreat = 0.5;     // of the steered length: by which a jammed arm is drawn back
 constexpr int kRetreats = 4;         // longer and longer ones at a place, before it is a short one
 constexpr double kSearchTurn = 1.0;  // of a wire, this way and that, after each jam [rad]
-constexpr double kLead = 0.25;  // of the steered length, by which a tip aims ahead, each attempt
 constexpr double kWallSpacing = 1e-3;  // [m]
 constexpr double kLumen = 1.5;         // of the path's distance from the wall: the tip is on it
 constexpr double kNear = 0.5;          // of the steered length, if that distance is unknown
 constexpr double kMaxLag = 0.5;  // of the bends behind the path, at which the feed waits [rad]
 constexpr double kPressed =
     0.9;  // of the force limit, at which the feed has all but stopped: a jam
-constexpr double kTurnGain = 4.0;  // [1/s]
-constexpr double kMaxSpin =
-    3.0 * std::numbers::pi;          // of the base, which turns back from there [rad]
+constexpr double kTurnGain = 4.0;    // [1/s]
 constexpr double kLeastAimed = 0.2;  // of the feed's speed, while a wire turns
 constexpr double kMissed = 0.5;      // of the steered length: fed without progress along the path
-constexpr double kFallen = 0.2;      // of the steered length: past a jam, that ends the way back
 constexpr double kAimed = 0.02;      // sine of the angle to the path that needs no turn
 
 int first_section(const ArmContext& context) {
@@ -147,20 +142,18 @@ void SteerController::update(const ArmMeasurement& measurement, std::span<const 
 double SteerController::bend(const ArmMeasurement& measurement, double head, double tip_force,
                              std::span<const double> memory, std::span<double> next,
                              ArmCommand& command) noexcept {
-  const bool yields = retreating_(memory) || given_up_(memory);
   // Not the tip's place less its length: a bent tip would bend farther and farther.
-  const double start = nearest_on(path_, steered_.start().translation(), head - steered_length_);
-  const double lead = kLead * steered_length_ * (tries_at(head, memory) % kRetreats);
-  const double lag = steered_.bend([&](double s) { return path_.position(start + lead + s); },
-                                   yields ? yield(tip_force) : 1.0, measurement,
-                                   steered_memory_(memory), steered_memory_(next), command);
+  const double start =
+      nearest_on(path_, steered_.start().translation(), head - steered_length_);
+  const double lag =
+      steered_.bend([&](double s) { return path_.position(start + s); },
+                    retreating_(memory) ? yield(tip_force) : 1.0, measurement,
+                    steered_memory_(memory), steered_memory_(next), command);
 
   const Vector3d off = path_.position(head) - measurement.X_BE.translation();
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   error.head<3>() = tip_contacts_.correctable(measurement, off);
-  // In another branch the path is behind a wall.
-  const bool frozen = yields || !is_on_path(head, measurement.X_BE.translation());
-  integral_.update(measurement, error, frozen, integral_memory_(memory), integral_memory_(next),
+  integral_.update(measurement, error, false, integral_memory_(memory), integral_memory_(next),
                    command.q);
   integral_.compensate_gravity_deflection(measurement, command.q);
   return std::clamp(1.0 - lag / kMaxLag, 0.0, 1.0);
@@ -178,13 +171,13 @@ double SteerController::turn(const ArmMeasurement& measurement, double head,
   const Vector3d ahead = steered_.start().inverse() * path_.position(head + steered_length_);
   const Vector2d bent = measurement.q.tail(steered_.sections().coordinate_count()).head<2>();
   // After a jam other directions are tried, farther and farther to either side.
-  const int tries = tries_at(head, memory);
+  const int tries = head < jam_at_(memory) + steered_length_ ? int(tries_(memory)) : 0;
   const double aside = kSearchTurn * ((tries + 1) / 2) * (tries % 2 == 1 ? 1.0 : -1.0);
   const Vector2d wanted = Eigen::Rotation2Dd(aside) * Vector2d(ahead.head<2>());
   double spin = spin_(memory);
   if (wanted.norm() > kAimed * ahead.norm() && bent.norm() > 0.0) {
-    double angle = std::atan2(bent.x() * wanted.y() - bent.y() * wanted.x(), bent.dot(wanted));
-    if (std::abs(spin + angle) > kMaxSpin) angle -= std::copysign(2.0 * std::numbers::pi, spin);
+    const double angle =
+        std::atan2(bent.x() * wanted.y() - bent.y() * wanted.x(), bent.dot(wanted));
     spin += h * std::clamp(kTurnGain * angle, -rate_limit_, rate_limit_);
     aimed = std::max(kLeastAimed, std::cos(angle));
   }
@@ -201,18 +194,14 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
   const bool begun = measurement.time >= start_delay_;
   const bool advances = head > farthest_(memory);
   // Drawn back past a branch, the tip can fall into it, and so advance.
-  const bool has_fallen = head > jam_at_(memory) + kFallen * steered_length_;
-  const bool is_back = feed <= retreat_to_(memory) || (has_fallen && feed_speed_(memory) < 0.0);
+  const bool is_back = feed <= retreat_to_(memory) || (advances && feed_speed_(memory) < 0.0);
   const bool retreating = retreating_(memory) && !is_back;
   retreating_(next) = retreating;
   const JamDetector::State jam = jam_.step(begun && !retreating, tip_force, measurement.feed_force,
                                            h, jam_memory_(memory), jam_memory_(next));
   farthest_(next) = advances ? head : double(farthest_(memory));
   feed_there_(next) = advances ? feed : double(feed_there_(memory));
-  const bool is_on = retreating || is_on_path(head, measurement.X_BE.translation());
-  feed_on_path_(next) = is_on ? feed : double(feed_on_path_(memory));
-  const double last_good = std::min<double>(feed_there_(next), feed_on_path_(next));
-  const bool missed = begun && !retreating && feed > last_good + kMissed * steered_length_;
+  const bool missed = begun && !retreating && feed > feed_there_(next) + kMissed * steered_length_;
   bool jammed = jam != JamDetector::State::Free;
   if ((jam == JamDetector::State::Begins || missed) && jams_(memory) < retries_) {
     jams_(next) = jams_(memory) + 1;
@@ -220,18 +209,16 @@ bool SteerController::advance(const ArmMeasurement& measurement, double head, do
     tries_(next) = is_same_place ? tries_(memory) + 1 : 1;
     jam_at_(next) = farthest_(next);
     const int length = 1 + (tries_(next) - 1) % kRetreats;
-    const double from = std::min({measurement.base.feed, feed, last_good});
+    const double from = std::min({measurement.base.feed, feed, double(feed_there_(next))});
     retreat_to_(next) = std::max(0.0, from - length * kRetreat * steered_length_);
     retreating_(next) = true;
     jam_.release(jam_memory_(next));
     jammed = false;
   }
-  given_up_(next) = jammed;
   const double slow = yield(tip_force);
-  const double to_end = std::sqrt(acceleration_ * (path_.length() - head));  // stops there
   const double goal = !begun || is_there(head, measurement.X_BE.translation()) || jammed ? 0.0
                       : retreating ? -std::max(kLeastAimed, slow) * speed_
-                                   : std::min(slow * aimed * speed_, to_end);
+                                   : slow * aimed * speed_;
   const double step = acceleration_ * h, last = feed_speed_(memory);
   const double rate = jammed ? 0.0 : std::clamp(goal, last - step, last + step);
   feed_speed_(next) = rate;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <vector>
 
@@ -55,10 +54,6 @@ class SteerController final : public ArmController {
   [[nodiscard]] bool is_there(double head, const Eigen::Vector3d& tip) const noexcept {
     return head >= path_.length() - body_radius_ && is_on_path(head, tip);
   }
-  /// Number of jams so far at the place of the tip. None farther back, where other branches leave.
-  [[nodiscard]] int tries_at(double head, std::span<const double> memory) const noexcept {
-    return std::abs(head - jam_at_(memory)) < steered_length_ ? int(tries_(memory)) : 0;
-  }
   /// Fraction of the feed's speed that the force on the tip leaves.
   [[nodiscard]] double yield(double tip_force) const noexcept {
     return std::clamp(1.0 - tip_force / force_limit_, 0.0, 1.0);
@@ -79,11 +74,10 @@ class SteerController final : public ArmController {
   Slot<double> feed_ = memory_.number(), feed_speed_ = memory_.number();
   Slot<double> spin_ = memory_.number();
   Slot<double> head_ = memory_.number();  // arc length of the path where the tip was on it last [m]
-  Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag(), given_up_ = memory_.flag();
+  Slot<bool> started_ = memory_.flag(), retreating_ = memory_.flag();
   Slot<double> farthest_ = memory_.number(), feed_there_ = memory_.number();  // head; feed [m]
-  Slot<double> feed_on_path_ = memory_.number();  // when the tip was on the path last [m]
-  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();  // feed; head [m]
-  Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();          // all; at this place
+  Slot<double> retreat_to_ = memory_.number(), jam_at_ = memory_.number();    // feed; head [m]
+  Slot<int> jams_ = memory_.counter(), tries_ = memory_.counter();            // all; at this place
   Block jam_memory_ = memory_.part(jam_.layout());
   Block steered_memory_;
   Block integral_memory_;

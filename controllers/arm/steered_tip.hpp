@@ -49,10 +49,7 @@ class SteeredTip {
     const Eigen::Isometry3d X_SB = X_BS_.inverse();
     fit_.fit([&](double s) -> Eigen::Vector3d { return X_SB * position(s); }, {}, states_);
     to_coordinates(sections_, states_, q_);
-    if (fraction != 1.0) {
-      q_ *= fraction;
-      from_coordinates(sections_, q_, states_);
-    }
+    q_ *= fraction;
     return command_bends(measurement, next, command);
   }
 

@@ -1,6 +1,5 @@
 #include "controllers/arm/steer_controller.hpp"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
@@ -119,93 +118,6 @@ TEST_CASE("steer: a jam draws the arm back, and stops it in the end", "[controll
   CHECK(run.report.status == ControllerStatus::Jammed);
   CHECK(retreats == 2);
   CHECK(run.command.feed_rate == 0.0);
-}
-
-TEST_CASE("steer: the tip comes to rest at the end of the path", "[controllers]") {
-  const ContinuumRobot robot = scope();
-  auto controller = make<SteerController>(robot, kDriven, {{"arcs", "0 0.6"}, {"speed", "0.1"}});
-  KinematicArm arm(robot, kTimestep);
-  ControllerRun run(controller, robot);
-  while (arm.measurement.time < 5.0) run.step(arm);
-  CHECK(run.report.status == ControllerStatus::Finished);
-  CHECK(arm.measurement.X_BE.translation().z() == Approx(0.6).margin(0.005));
-  CHECK(arm.measurement.X_BE.translation().z() < 0.6 + 1e-4);  // fed no farther
-}
-
-TEST_CASE("steer: a wire turns back before its base has turned too far", "[controllers]") {
-  const ContinuumRobot robot = scope(true);
-  const BodySpring bent{.stiffness = 0.1, .rest = 0.5, .driven = false};
-  auto controller = make<SteerController>(robot, bent,
-                                          {{"waypoints", "0 0 0  0 0 0.45  0.3 0.3 0.6"},
-                                           {"corner_radius", "0.1"},
-                                           {"start_delay", "1000"}});
-  KinematicArm arm(robot, kTimestep);
-  VectorXd q = VectorXd::Zero(4);
-  q[2] = 0.5;
-  arm.move_to(q, {});  // and stays: the tip is caught
-  ControllerRun run(controller, robot);
-  double largest = 0.0;
-  for (int i = 0; i < 20000; ++i) {
-    run.update(arm.measurement);
-    run.advance();
-    arm.pass_time();
-    largest = std::max(largest, std::abs(run.command.base.spin));
-  }
-  CHECK(largest > 2.0 * std::numbers::pi);
-  CHECK(largest <= 3.0 * std::numbers::pi);  // the servo of the spin turns to 4 pi
-}
-
-TEST_CASE("steer: a tip that creeps along the path does not end its way back", "[controllers]") {
-  const ContinuumRobot robot = scope();
-  auto controller = make<SteerController>(robot, kDriven, bent_path({{"jam_time", "0.01"}}));
-  KinematicArm arm(robot, kTimestep);
-  ControllerRun run(controller, robot);
-  while (run.command.base.feed < 0.1) run.step(arm);
-  arm.measurement.feed_force = 10.0;  // a wall
-  while (run.command.feed_rate >= 0.0) run.step(arm);
-  arm.measurement.feed_force = 0.0;
-  const double from = run.command.base.feed;
-  double lowest = from;
-  for (int i = 0; i < 2500; ++i) {
-    run.update(arm.measurement);
-    run.advance();
-    arm.pass_time();
-    arm.move_to(run.command.q, {.feed = from + std::min(1e-5 * i, 0.005)});
-    lowest = std::min(lowest, run.command.base.feed);
-  }
-  CHECK(lowest < from - 0.45 * kTip);
-}
-
-TEST_CASE("steer: after a jam a driven tip aims farther ahead", "[controllers]") {
-  const ContinuumRobot robot = scope();
-  auto controller = make<SteerController>(robot, kDriven, bent_path({{"jam_time", "0.01"}}));
-  KinematicArm arm(robot, kTimestep);
-  ControllerRun run(controller, robot);
-  const auto bend_at = [&](double feed) {
-    while (run.command.base.feed < feed || run.command.feed_rate <= 0.0) run.step(arm);
-    return run.command.q.tail<2>().norm();
-  };
-  constexpr double kBefore = kStraight - kShaft - kTip - 0.005;  // of the feed; then the tip bends
-  CHECK(bend_at(kBefore) < 1e-6);
-  arm.measurement.feed_force = 10.0;
-  while (run.command.feed_rate >= 0.0) run.step(arm);
-  arm.measurement.feed_force = 0.0;
-  CHECK(bend_at(kBefore) > 0.015);  // towards a point 20 mm into the arc
-}
-
-TEST_CASE("steer: a tip that is jammed for good yields to the wall", "[controllers]") {
-  const ContinuumRobot robot = scope();
-  auto controller = make<SteerController>(robot, kDriven,
-                                          bent_path({{"jam_retries", "0"}, {"jam_time", "0.01"}}));
-  KinematicArm arm(robot, kTimestep);
-  ControllerRun run(controller, robot);
-  while (run.command.base.feed < kStraight - kShaft - 0.5 * kTip) run.step(arm);
-  REQUIRE(run.command.q.tail<2>().norm() > 0.1);
-  arm.measurement.contacts.assign(
-      1, {.normal = Vector3d::UnitX(), .force = 5.0, .arc_length = kShaft + kTip - 0.002});
-  for (int i = 0; i < 1000; ++i) run.step(arm);
-  CHECK(run.report.status == ControllerStatus::Jammed);
-  CHECK(run.command.q.tail<2>().norm() < 1e-9);
 }
 
 TEST_CASE("steer: force on the tip slows the feed", "[controllers]") {
