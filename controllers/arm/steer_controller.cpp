@@ -143,12 +143,10 @@ double SteerController::bend(const ArmMeasurement& measurement, double head, dou
                              std::span<const double> memory, std::span<double> next,
                              ArmCommand& command) noexcept {
   // Not the tip's place less its length: a bent tip would bend farther and farther.
-  const double start =
-      nearest_on(path_, steered_.start().translation(), head - steered_length_);
-  const double lag =
-      steered_.bend([&](double s) { return path_.position(start + s); },
-                    retreating_(memory) ? yield(tip_force) : 1.0, measurement,
-                    steered_memory_(memory), steered_memory_(next), command);
+  const double start = nearest_on(path_, steered_.start().translation(), head - steered_length_);
+  const double lag = steered_.bend([&](double s) { return path_.position(start + s); },
+                                   retreating_(memory) ? yield(tip_force) : 1.0, measurement,
+                                   steered_memory_(memory), steered_memory_(next), command);
 
   const Vector3d off = path_.position(head) - measurement.X_BE.translation();
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();

@@ -40,7 +40,7 @@ std::span<const SettingInfo> WholeBodyController::settings() {
                       "largest speed of a joint that carries the arm; the tip slows down to keep "
                       "it"),
       setting::start_delay("0.5", "time for the arm to come to rest before it moves"),
-      setting::number("jam_tip_error", "m", "0.01", kPositive,
+      setting::number("jam_tip_error", "m", "0.005", kPositive,
                       "tip error at which the tip stops; before, it slows down in proportion"),
       setting::number("jam_time", "s", "0.5", kNotNegative,
                       "time at this error after which it is a jam, as long as it lasts")};
@@ -172,6 +172,7 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
 
   const bool jammed = blocked_time_(next) > jam_time_;
   const bool planned = plan.error <= kPlanned;
+  const bool off = path_ && plan.at_end && (plan.desired - tip).norm() >= jam_tip_error_;
   report.iterations = kFitSteps;
   report.target = X_RB.inverse() * plan.desired;
   report.tip_error = (plan.desired - tip).norm();
@@ -191,7 +192,7 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
   }
   report.status = !plan.is_valid         ? ControllerStatus::InvalidTarget
                   : jammed               ? ControllerStatus::Jammed
-                  : !planned             ? ControllerStatus::NotReached
+                  : !planned || off      ? ControllerStatus::NotReached
                   : path_ && plan.at_end ? ControllerStatus::Finished
                                          : ControllerStatus::Working;
 }
