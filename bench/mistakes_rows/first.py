@@ -595,7 +595,7 @@ MISTAKES = [
         "stiffness of 1e-9 N m^2",
         3,
         (r"arm\.toml", "section 1: bending_stiffness", "1e-09", r"is the unit N m\^2"),
-        run("circle.toml", "--set", "robot.section.*.bending_stiffness=1e-9", "--duration", "0.5", out="new"),
+        run("circle.toml", "--set", "robot.section.*.bending_stiffness=1e-9", "--duration", "1", out="new"),
     ),
     M(
         "34",
