@@ -304,7 +304,7 @@ def test_robomimic_has_the_images_before_and_after_each_step(seen: Path, tmp_pat
 
 
 def test_without_opengl_images_are_refused_in_one_line(seen: Path, tmp_path: Path) -> None:
-    words = ["export", seen, "--to", "lerobot", "-o", tmp_path / "l", "--fps", "50", *CAMERAS]
+    words = ["export", seen, "--to", "robomimic", "-o", tmp_path / "r.hdf5", "--fps", "50", *CAMERAS]
     nothing = os.environ | {"__EGL_VENDOR_LIBRARY_FILENAMES": "/dev/null"}
     done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, env=nothing)
     assert done.returncode == 4 and "no OpenGL for images" in done.stderr and done.stderr.count("\n") == 1
