@@ -31,6 +31,13 @@ class FeedDrive {
               .acceleration = settings.number("acceleration"),
               .rate_limit = settings.number("rate_limit")};
     }
+    /// Speed of the next step of `h` [s], >= 0, with `remaining` [m] to the end of the advance and
+    /// the last speed in its direction; at most `fraction` of the limit.
+    [[nodiscard]] double next_speed(double last_speed, double remaining, double h,
+                                    double fraction = 1.0) const noexcept {
+      return std::min({fraction * speed, std::max(last_speed, 0.0) + acceleration * h,
+                       std::sqrt(2.0 * acceleration * remaining), remaining / h});
+    }
   };
 
   FeedDrive(const ContinuumRobot& robot, const Advance& advance, const Limits& limits,
@@ -41,12 +48,7 @@ class FeedDrive {
         fit_(robot, {.iterations = kFitSteps, .norm = norm}),
         q_last_(robot.coordinate_count()) {}
 
-  /// Speed of the next step of `h` [s], >= 0, with `remaining` [m] to the end of the advance and
-  /// the last speed in its direction.
-  [[nodiscard]] double speed(double last_speed, double remaining, double h) const noexcept {
-    return std::min({limits_.speed, std::max(last_speed, 0.0) + limits_.acceleration * h,
-                     std::sqrt(2.0 * limits_.acceleration * remaining), remaining / h});
-  }
+  [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
 
   struct Step {
     double advance, speed;  ///< [m], [m/s]; the speed is negative on the way back
@@ -61,7 +63,7 @@ class FeedDrive {
                           Eigen::VectorXd& q) noexcept {
     to_coordinates(robot_, from, q_last_);
     const double direction = end < last ? -1.0 : 1.0;
-    double speed = this->speed(direction * last_speed, std::abs(end - last), h);
+    double speed = limits_.next_speed(direction * last_speed, std::abs(end - last), h);
     BaseState base;
     double ratio = 0.0;
     for (int attempt = 0; attempt < kSlowDowns; ++attempt) {

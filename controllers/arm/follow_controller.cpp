@@ -496,8 +496,9 @@ void FollowController::advance_tip(const ArmMeasurement& measurement,
                      steered_memory_(memory), steered_memory_(next), command);
   if (motion.moves) {
     const double direction = motion.goal < last ? -1.0 : 1.0;
-    const double speed = std::clamp(1.0 - lag / kMaxLag, 0.0, 1.0) *
-                         drive_.speed(direction * speed_(memory), std::abs(motion.goal - last), h);
+    const double speed =
+        std::clamp(1.0 - lag / kMaxLag, 0.0, 1.0) *
+        drive_.limits().next_speed(direction * speed_(memory), std::abs(motion.goal - last), h);
     motion.speed = direction * speed;
     motion.advance = last + motion.speed * h;
   }

@@ -51,9 +51,7 @@ std::span<const SettingInfo> WholeBodyController::settings() {
 
 WholeBodyController::WholeBodyController(const ArmContext& context)
     : robot_(context.robot),
-      speed_limit_(context.settings.number("speed")),
-      acceleration_(context.settings.number("acceleration")),
-      rate_limit_(context.settings.number("rate_limit")),
+      limits_(FeedDrive::Limits::from(context.settings)),
       joint_speed_(context.settings.number("joint_speed")),
       start_delay_(context.settings.number("start_delay")),
       arm_length_(straight_length(robot_)),
@@ -197,18 +195,12 @@ void WholeBodyController::update(const ArmMeasurement& measurement, std::span<co
                                          : ControllerStatus::Working;
 }
 
-double WholeBodyController::speed(double last, double remaining, double limit,
-                                  double h) const noexcept {
-  return std::min(
-      {limit, last + acceleration_ * h, std::sqrt(2.0 * acceleration_ * remaining), remaining / h});
-}
-
 /// Scales the step of joints and sections until they keep their speeds; returns its fraction.
 double WholeBodyController::limit_rates(double h) noexcept {
   to_coordinates(robot_, states_, q_);
   const double joints = (joints_ - last_joints_).cwiseAbs().maxCoeff() / (joint_speed_ * h);
   const double bends =
-      largest_change(robot_, q_, last_q_, TipIntegral::kLengthScale) / (rate_limit_ * h);
+      largest_change(robot_, q_, last_q_, TipIntegral::kLengthScale) / (limits_.rate_limit * h);
   const double ratio = std::max(joints, bends);
   if (ratio <= 1.0) return 1.0;
   joints_ = last_joints_ + (joints_ - last_joints_) / ratio;
@@ -225,7 +217,7 @@ WholeBodyController::Plan WholeBodyController::follow(const ArmMeasurement& meas
   const double end = path_->length() - arm_length_;
   const double yield = std::clamp(1.0 - tip_error / jam_tip_error_, 0.0, 1.0);
   const bool begun = measurement.time >= start_delay_;
-  double v = begun ? speed(speed_(memory), end - last, yield * speed_limit_, h) : 0.0;
+  double v = begun ? limits_.next_speed(speed_(memory), end - last, h, yield) : 0.0;
   const Isometry3d X_RP = path_frame(next);
   const auto curve = [&](double s) -> Vector3d { return X_RP * path_->position(s); };
   const auto fit = [&](double advance) {
@@ -258,9 +250,9 @@ WholeBodyController::Plan WholeBodyController::reach(const ArmMeasurement& measu
   if (!moves) target = from;
   // The target's own velocity; a jump has none.
   Vector3d velocity = (target - target_(memory)) / h;
-  if (!moves || velocity.norm() > speed_limit_) velocity.setZero();
+  if (!moves || velocity.norm() > limits_.speed) velocity.setZero();
   const Vector3d change = velocity - target_velocity_(memory);
-  const double largest = acceleration_ * h;
+  const double largest = limits_.acceleration * h;
   const Vector3d with_it =
       target_velocity_(memory) + change * std::min(1.0, largest / std::max(change.norm(), largest));
   target_(next) = target;
@@ -268,10 +260,10 @@ WholeBodyController::Plan WholeBodyController::reach(const ArmMeasurement& measu
 
   const Vector3d missing = target - (from + with_it * h);
   const double remaining = missing.norm();
-  const double v = speed(speed_(memory), remaining, speed_limit_, h);
+  const double v = limits_.next_speed(speed_(memory), remaining, h);
   Vector3d step = with_it * h;
   if (remaining > 0.0) step += missing * (v * h / remaining);
-  step *= std::min(1.0, speed_limit_ * h / std::max(step.norm(), speed_limit_ * h));
+  step *= std::min(1.0, limits_.speed * h / std::max(step.norm(), limits_.speed * h));
   const double error = fit_.reach(from + step, joints_, states_);
   const double fraction = limit_rates(h);
   const bool waits = error > kPlanned;  // where it cannot go

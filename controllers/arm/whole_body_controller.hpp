@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm/feed_drive.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "controllers/interface/arm_memory.hpp"
@@ -60,13 +61,12 @@ class WholeBodyController final : public ArmController {
               std::span<double> next) noexcept;
   Plan reach(const ArmMeasurement& measurement, const Eigen::Isometry3d& X_RB,
              std::span<const double> memory, std::span<double> next) noexcept;
-  /// Speed of an advance with `remaining` [m] to go, from `last` [m/s].
-  [[nodiscard]] double speed(double last, double remaining, double limit, double h) const noexcept;
   double limit_rates(double h) noexcept;
   [[nodiscard]] Eigen::Isometry3d path_frame(std::span<const double> memory) const noexcept;
 
   ContinuumRobot robot_;
-  double speed_limit_, acceleration_, rate_limit_, joint_speed_, start_delay_;
+  FeedDrive::Limits limits_;  // of the tip and the sections
+  double joint_speed_, start_delay_;
   std::optional<Path> path_;  // none: a target
   double arm_length_;
   double jam_tip_error_, jam_time_;

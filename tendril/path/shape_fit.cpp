@@ -13,7 +13,6 @@ constexpr double kBodyExponent = 4.0;  // p of FitNorm::Body
 constexpr double kMinWeight = 0.01;    // keeps the normal equations regular where nothing deviates
 constexpr double kSmallDeviation = 1e-5;  // [m]
 constexpr int kPasses = 3;                // of a step: until no more bends reach their limits
-constexpr double kLimitTolerance = 1e-9;  // [rad]
 
 }  // namespace
 
@@ -24,10 +23,7 @@ ShapeFit::ShapeFit(const ContinuumRobot& robot, const ShapeFitOptions& options)
       points_(static_cast<std::size_t>(points_per_section_ * robot.section_count())),
       jacobian_(6, robot.coordinate_count()),
       bend_jacobian_(3, 2 * robot.section_count()),
-      normal_(2 * robot.section_count(), 2 * robot.section_count()),
-      gradient_(2 * robot.section_count()),
-      update_(2 * robot.section_count()),
-      ldlt_(2 * robot.section_count()) {}
+      step_(2 * robot.section_count()) {}
 
 double ShapeFit::point_weight(double deviation, bool is_tip) const noexcept {
   if (options_.norm == FitNorm::Tip)
@@ -38,8 +34,7 @@ double ShapeFit::point_weight(double deviation, bool is_tip) const noexcept {
 
 void ShapeFit::step(const BaseState& base, std::span<SectionState> states) noexcept {
   const int sections = robot_.section_count();
-  normal_.setZero();
-  gradient_.setZero();
+  step_.set_zero();
   double largest = 0.0;
   for (int i = 0; i < sections; ++i) {
     const int columns = 2 * (i + 1);  // later sections do not move this point
@@ -52,52 +47,17 @@ void ShapeFit::step(const BaseState& base, std::span<SectionState> states) noexc
       const double weight = point_weight(error.norm(), is_tip);
       largest = std::max(largest, error.norm());
       const auto J = bend_jacobian_.leftCols(columns);
-      normal_.topLeftCorner(columns, columns).noalias() += weight * (J.transpose().lazyProduct(J));
-      gradient_.head(columns).noalias() += weight * (J.transpose().lazyProduct(error));
+      step_.normal.topLeftCorner(columns, columns).noalias() +=
+          weight * (J.transpose().lazyProduct(J));
+      step_.gradient.head(columns).noalias() += weight * (J.transpose().lazyProduct(error));
     }
   }
   largest_deviation_ = largest;
-  normal_.diagonal().array() += options_.damping;
+  step_.normal.diagonal().array() += options_.damping;
   if (options_.norm == FitNorm::Body)
-    gradient_ /= kBodyExponent - 1.0;  // Newton's step of a p-norm with reweighted squares
-  solve_within_limits(states);
-}
-
-/// One Gauss-Newton step. Bends that it would take past their limits go there, and the others are
-/// solved for again.
-void ShapeFit::solve_within_limits(std::span<SectionState> states) noexcept {
-  for (int pass = 0; pass < kPasses; ++pass) {
-    ldlt_.compute(normal_);
-    update_ = ldlt_.solve(gradient_);
-    bool is_within = true;
-    for (int i = 0; i < robot_.section_count(); ++i) {
-      const SectionState& state = states[static_cast<std::size_t>(i)];
-      const Eigen::Vector2d bend = bend_vector(state), next = bend + update_.segment<2>(2 * i);
-      const double limit = robot_.section(i).bend_angle_limit_at(state.extension);
-      if (next.norm() <= limit + kLimitTolerance) continue;
-      is_within = false;
-      fix(i, next * (limit / next.norm()) - bend);
-    }
-    if (is_within) break;
-  }
-  for (int i = 0; i < robot_.section_count(); ++i) {
-    SectionState& state = states[static_cast<std::size_t>(i)];
-    const Eigen::Vector2d bend = bend_vector(state) + update_.segment<2>(2 * i);
-    state =
-        robot_.clamped(i, state_from_bend_vector(bend.x(), bend.y(), state.extension, state.phi));
-  }
-}
-
-/// Makes the update of a section a constant of the normal equations.
-void ShapeFit::fix(int section, const Eigen::Vector2d& update) noexcept {
-  for (int k = 0; k < 2; ++k) {
-    const Eigen::Index column = 2 * section + k;
-    gradient_.noalias() -= normal_.col(column) * update[k];
-    normal_.col(column).setZero();
-    normal_.row(column).setZero();
-    normal_(column, column) = 1.0;
-    gradient_[column] = update[k];
-  }
+    step_.gradient /= kBodyExponent - 1.0;  // Newton's step of a p-norm with reweighted squares
+  step_.solve(kPasses, [&] { return step_.keeps_bend_limits(robot_, states, 0); });
+  step_.bend(robot_, 0, states);
 }
 
 double ShapeFit::deviation(const BaseState& base,

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <span>
 #include <vector>
 
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/path/limited_step.hpp"
 
 namespace tendril {
 
@@ -64,8 +64,6 @@ class ShapeFit {
   }
   [[nodiscard]] double point_weight(double deviation, bool is_tip) const noexcept;
   void step(const BaseState& base, std::span<SectionState> states) noexcept;
-  void solve_within_limits(std::span<SectionState> states) noexcept;
-  void fix(int section, const Eigen::Vector2d& update) noexcept;
   [[nodiscard]] double deviation(const BaseState& base,
                                  std::span<const SectionState> states) const noexcept;
   [[nodiscard]] double tip_distance(const BaseState& base,
@@ -77,9 +75,8 @@ class ShapeFit {
   std::vector<Eigen::Vector3d> points_;  // on the curve, the last one of a section at its end
   double largest_deviation_ = 0.0;       // of the points, at the last step
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
-  Eigen::MatrixXd bend_jacobian_, normal_;  // 3 x 2N, 2N x 2N
-  Eigen::VectorXd gradient_, update_;
-  Eigen::LDLT<Eigen::MatrixXd> ldlt_;
+  Eigen::MatrixXd bend_jacobian_;  // 3 x 2N
+  LimitedStep step_;
 };
 
 }  // namespace tendril

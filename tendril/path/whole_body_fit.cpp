@@ -24,14 +24,9 @@ WholeBodyFit::WholeBodyFit(const ContinuumRobot& robot, const SerialChain& chain
       axes_(3, chain.joint_count()),
       anchors_(3, chain.joint_count()),
       jacobian_(6, robot.coordinate_count()),
-      bend_jacobian_(3, 2 * robot.section_count()) {
-  const Eigen::Index size = chain.joint_count() + 2 * robot.section_count();
-  point_jacobian_.resize(3, size);
-  normal_.resize(size, size);
-  gradient_.resize(size);
-  update_.resize(size);
-  ldlt_ = Eigen::LDLT<Eigen::MatrixXd>(size);
-}
+      bend_jacobian_(3, 2 * robot.section_count()),
+      point_jacobian_(3, chain.joint_count() + 2 * robot.section_count()),
+      step_(point_jacobian_.cols()) {}
 
 double WholeBodyFit::length(std::span<const SectionState> states) const noexcept {
   double sum = 0.0;
@@ -85,8 +80,7 @@ void WholeBodyFit::step(Eigen::Ref<Eigen::VectorXd> joints,
                         std::span<SectionState> states) noexcept {
   const int m = chain_.joint_count();
   const Eigen::Isometry3d X_RB = chain_.pose(joints, axes_, anchors_);
-  normal_.setZero();
-  gradient_.setZero();
+  step_.set_zero();
   for (std::size_t p = 0; p < points_.size(); ++p) {
     const auto [target, weight] = points_[p];
     if (weight == 0.0) continue;
@@ -105,62 +99,35 @@ void WholeBodyFit::step(Eigen::Ref<Eigen::VectorXd> joints,
     point_jacobian_.middleCols(m, bends) =
         X_RB.linear().lazyProduct(bend_jacobian_.leftCols(bends));
     const auto J = point_jacobian_.leftCols(m + bends);
-    normal_.topLeftCorner(m + bends, m + bends).noalias() +=
+    step_.normal.topLeftCorner(m + bends, m + bends).noalias() +=
         weight * (J.transpose().lazyProduct(J));
-    gradient_.head(m + bends).noalias() += weight * (J.transpose().lazyProduct(target - position));
+    step_.gradient.head(m + bends).noalias() +=
+        weight * (J.transpose().lazyProduct(target - position));
   }
-  normal_.diagonal().array() += options_.damping;
-  solve_within_limits(joints, states);
-}
-
-/// One Gauss-Newton step. Joints and bends that it would take past their limits go there, and the
-/// others are solved for again.
-void WholeBodyFit::solve_within_limits(Eigen::Ref<Eigen::VectorXd> joints,
-                                       std::span<SectionState> states) noexcept {
-  const Eigen::Index m = joints.size();
-  for (int pass = 0; pass < kPasses; ++pass) {
-    ldlt_.compute(normal_);
-    update_ = ldlt_.solve(gradient_);
-    bool is_within = true;
-    for (Eigen::Index j = 0; j < m; ++j) {
-      const ChainJoint& joint = chain_.joint(static_cast<int>(j));
-      const double next = joints[j] + update_[j];
-      const double allowed = std::clamp(next, joint.min, joint.max);
-      if (std::abs(next - allowed) <= kLimitTolerance) continue;
-      is_within = false;
-      fix(j, allowed - joints[j]);
-    }
-    for (int i = 0; i < robot_.section_count(); ++i) {
-      const SectionState& state = states[static_cast<std::size_t>(i)];
-      const Eigen::Vector2d bend = bend_vector(state), next = bend + update_.segment<2>(m + 2 * i);
-      const double limit = robot_.section(i).bend_angle_limit_at(state.extension);
-      if (next.norm() <= limit + kLimitTolerance) continue;
-      is_within = false;
-      const Eigen::Vector2d allowed = next * (limit / next.norm()) - bend;
-      fix(m + 2 * i, allowed.x());
-      fix(m + 2 * i + 1, allowed.y());
-    }
-    if (is_within) break;
-  }
+  step_.normal.diagonal().array() += options_.damping;
+  step_.solve(kPasses, [&] {
+    const bool joints_within = keeps_joint_limits(joints);
+    return step_.keeps_bend_limits(robot_, states, m) && joints_within;
+  });
   for (Eigen::Index j = 0; j < m; ++j) {
     const ChainJoint& joint = chain_.joint(static_cast<int>(j));
-    joints[j] = std::clamp(joints[j] + update_[j], joint.min, joint.max);
+    joints[j] = std::clamp(joints[j] + step_.update()[j], joint.min, joint.max);
   }
-  for (int i = 0; i < robot_.section_count(); ++i) {
-    SectionState& state = states[static_cast<std::size_t>(i)];
-    const Eigen::Vector2d bend = bend_vector(state) + update_.segment<2>(m + 2 * i);
-    state =
-        robot_.clamped(i, state_from_bend_vector(bend.x(), bend.y(), state.extension, state.phi));
-  }
+  step_.bend(robot_, m, states);
 }
 
-/// Makes an update a constant of the normal equations.
-void WholeBodyFit::fix(Eigen::Index column, double update) noexcept {
-  gradient_.noalias() -= normal_.col(column) * update;
-  normal_.col(column).setZero();
-  normal_.row(column).setZero();
-  normal_(column, column) = 1.0;
-  gradient_[column] = update;
+/// Fixes the joints that the update would take past their limits. Returns whether there are none.
+bool WholeBodyFit::keeps_joint_limits(const Eigen::Ref<const Eigen::VectorXd>& joints) noexcept {
+  bool is_within = true;
+  for (Eigen::Index j = 0; j < joints.size(); ++j) {
+    const ChainJoint& joint = chain_.joint(static_cast<int>(j));
+    const double next = joints[j] + step_.update()[j];
+    const double allowed = std::clamp(next, joint.min, joint.max);
+    if (std::abs(next - allowed) <= kLimitTolerance) continue;
+    is_within = false;
+    step_.fix(j, allowed - joints[j]);
+  }
+  return is_within;
 }
 
 }  // namespace tendril

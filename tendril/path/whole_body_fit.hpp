@@ -1,12 +1,12 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <span>
 #include <vector>
 
 #include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/kinematics/serial_chain.hpp"
+#include "tendril/path/limited_step.hpp"
 
 namespace tendril {
 
@@ -98,9 +98,7 @@ class WholeBodyFit {
                                       std::span<const SectionState> states) const noexcept;
   double solve(Eigen::Ref<Eigen::VectorXd> joints, std::span<SectionState> states) noexcept;
   void step(Eigen::Ref<Eigen::VectorXd> joints, std::span<SectionState> states) noexcept;
-  void solve_within_limits(Eigen::Ref<Eigen::VectorXd> joints,
-                           std::span<SectionState> states) noexcept;
-  void fix(Eigen::Index column, double update) noexcept;
+  [[nodiscard]] bool keeps_joint_limits(const Eigen::Ref<const Eigen::VectorXd>& joints) noexcept;
 
   ContinuumRobot robot_;
   SerialChain chain_;
@@ -109,9 +107,8 @@ class WholeBodyFit {
   std::vector<Eigen::Vector3d> deflections_;  // of these points, base frame
   Eigen::Matrix3Xd axes_, anchors_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
-  Eigen::MatrixXd bend_jacobian_, point_jacobian_, normal_;
-  Eigen::VectorXd gradient_, update_;
-  Eigen::LDLT<Eigen::MatrixXd> ldlt_;
+  Eigen::MatrixXd bend_jacobian_, point_jacobian_;
+  LimitedStep step_;
 };
 
 }  // namespace tendril
