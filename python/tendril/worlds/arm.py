@@ -283,6 +283,19 @@ def damped_step(arm: Arm, world: int, damping: number, e: vec6, equations: int, 
 
 
 @wp.func
+def largest_change(chain: functions.Chain, a: numbers, b: numbers):
+    """Of a coordinate between two poses; a length of LENGTH_SCALE counts as 1."""
+    largest = number(0.0)
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i]
+        u, v = a[k] - b[k], a[k + 1] - b[k + 1]
+        largest = wp.max(largest, wp.sqrt(u * u + v * v))
+        if chain.first_coordinate[i + 1] > k + 2:
+            largest = wp.max(largest, wp.abs(a[k + 2] - b[k + 2]) / number(LENGTH_SCALE))
+    return largest
+
+
+@wp.func
 def integral_gain(settings: ArmSettings):
     return wp.min(settings.integral_gain, number(STABILITY_FRACTION) * settings.stability)
 

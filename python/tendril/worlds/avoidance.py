@@ -12,12 +12,12 @@ import warp as wp
 
 import tendril as td
 from tendril.worlds.arm import (
-    LENGTH_SCALE,
     Arm,
     ArmSettings,
     BoundArm,
     Step,
     functions,
+    largest_change,
     number,
     numbers,
     rows,
@@ -110,21 +110,9 @@ class Plan:
 
 
 @wp.func
-def _largest_change(chain: functions.Chain, a: numbers, b: numbers):
-    largest = number(0.0)
-    for i in range(chain.sections):
-        k = chain.first_coordinate[i]
-        u, v = a[k] - b[k], a[k + 1] - b[k + 1]
-        largest = wp.max(largest, wp.sqrt(u * u + v * v))
-        if chain.first_coordinate[i + 1] > k + 2:
-            largest = wp.max(largest, wp.abs(a[k + 2] - b[k + 2]) / number(LENGTH_SCALE))
-    return largest
-
-
-@wp.func
 def _step_fraction(planning: Planning, settings: ArmSettings, timestep: number, a: numbers, b: numbers):
     """Of the line between two poses, covered in one step within the rates."""
-    change = _largest_change(planning.space.chain, a, b)
+    change = largest_change(planning.space.chain, a, b)
     fraction = settings.rate_limit * timestep / wp.max(change, NO_CHANGE)
     if planning.room.rails > 0:
         fraction = wp.min(fraction, settings.feed_speed * timestep / wp.max(wp.abs(b[SHIFT] - a[SHIFT]), NO_CHANGE))
@@ -216,7 +204,7 @@ def _find_path(planning: Planning, plan: Plan, trees: Trees, world: int):
 def _keep_goal(planning: Planning, plan: Plan, q: numbers, trees: Trees, world: int):
     count = plan.goal_count[world]
     for i in range(count):
-        if _largest_change(planning.space.chain, plan.goals[world, i], q) < MIN_GOAL_DIFFERENCE:
+        if largest_change(planning.space.chain, plan.goals[world, i], q) < MIN_GOAL_DIFFERENCE:
             return
     if count < MAX_GOALS:
         solver.copy(q, plan.goals[world, count])
@@ -413,7 +401,7 @@ def _back_away(planning: Planning, settings: ArmSettings, h: number, plan: Plan,
     stream, farthest, found = wp.cast(here, wp.uint64), most + ZERO, wp.bool(False)
     for i in range(ESCAPES):
         solver.random_pose(space.chain, stream, 3 * space.chain.sections * i, direction)
-        change = wp.max(_largest_change(space.chain, last, direction), NO_CHANGE)
+        change = wp.max(largest_change(space.chain, last, direction), NO_CHANGE)
         blend(last, direction, wp.min(ONE, ESCAPE / change), direction)
         there = clearance(space, direction, world)
         if there > farthest:

@@ -14,7 +14,6 @@ import warp as wp
 
 import tendril as td
 from tendril.worlds.arm import (
-    LENGTH_SCALE,
     Arm,
     BoundArm,
     Integral,
@@ -26,6 +25,7 @@ from tendril.worlds.arm import (
     functions,
     in_base,
     integrate,
+    largest_change,
     mat33,
     number,
     numbers,
@@ -270,18 +270,6 @@ def _is_jam(
 
 
 @wp.func
-def _largest_change(chain: functions.Chain, a: numbers, b: numbers):
-    largest = number(0.0)
-    for i in range(chain.sections):
-        k = chain.first_coordinate[i]
-        u, v = a[k] - b[k], a[k + 1] - b[k + 1]
-        largest = wp.max(largest, wp.sqrt(u * u + v * v))
-        if chain.first_coordinate[i + 1] > k + 2:
-            largest = wp.max(largest, wp.abs(a[k + 2] - b[k + 2]) / number(LENGTH_SCALE))
-    return largest
-
-
-@wp.func
 def _begin_equations(chain: functions.Chain, world: int, memory: _Memory):
     for r in range(2 * chain.sections):
         memory.gradient[world, r] = ZERO
@@ -431,7 +419,7 @@ def _feed(path: _Path, world: int, goal: number, rate_limit: number, h: number, 
                 memory.candidate[world, k] = memory.q[world, k]
             feed = _apply(path, state.advanced + direction * speed * h, memory.candidate[world])
             _fit(path, world, feed, FIT, memory.candidate[world], memory)
-            ratio = _largest_change(path.chain, memory.candidate[world], memory.q[world]) / (rate_limit * h)
+            ratio = largest_change(path.chain, memory.candidate[world], memory.q[world]) / (rate_limit * h)
     if ratio > ONE:
         speed /= ratio
         for k in range(memory.q.shape[1]):

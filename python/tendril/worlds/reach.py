@@ -15,7 +15,6 @@ import warp as wp
 import tendril as td
 from tendril.worlds.arm import (
     DIRECTION_ARM,
-    LENGTH_SCALE,
     Arm,
     BoundArm,
     Integral,
@@ -26,6 +25,7 @@ from tendril.worlds.arm import (
     in_base,
     integral_gain,
     integrate,
+    largest_change,
     mat33,
     number,
     numbers,
@@ -315,14 +315,7 @@ def _command(
     n, h = arm.coordinates, arm.timestep
 
     # 1. Move the commands towards the solution, within the rate.
-    largest = number(1e-12)
-    for i in range(chain.sections):
-        k = chain.first_coordinate[i]
-        du, dv = solution[world, k] - memory.q[world, k], solution[world, k + 1] - memory.q[world, k + 1]
-        largest = wp.max(largest, wp.sqrt(du * du + dv * dv))
-        if chain.first_coordinate[i + 1] > k + 2:
-            ds = solution[world, k + 2] - memory.q[world, k + 2]
-            largest = wp.max(largest, wp.abs(ds) / number(LENGTH_SCALE))
+    largest = wp.max(number(1e-12), largest_change(chain, solution[world], memory.q[world]))
     scale = wp.min(one, settings.rate_limit * h / largest)
     advance = solution_feed[world] - memory.feed[world]
     if arm.feed_joint >= 0:
