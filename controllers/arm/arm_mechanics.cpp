@@ -78,8 +78,21 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   out.X_BE.translation().noalias() = R_WB.transpose() * (state.p_WE - state.p_WB);
   out.X_BE.linear().noalias() = R_WB.transpose() * state.R_WE;
   Vector3d deflection = Vector3d::Zero();
-  for (std::size_t k = 0; k < coordinates_.size(); ++k)
-    deflection += measure_coordinate(k, state, out);
+  // Sections end in their last joints. What turns the end of one displaces that of the next.
+  Vector3d start = state.p_WB, turn = Vector3d::Zero();
+  bool is_first = true;  // of the two bends of a section
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
+    const Sag sag = measure_coordinate(k, state, out);
+    deflection += sag.of_tip;
+    if (coordinates_[k].is_slide) continue;
+    if (is_first && !coordinates_[k].joints.empty()) {
+      out.uneven_deflection.col(static_cast<Eigen::Index>(k)) +=
+          R_WB.transpose() * turn.cross(sag.end - start);
+      start = sag.end;
+    }
+    turn += sag.turn;
+    is_first = !is_first;
+  }
   out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
   frames_.reset();
   if (!turns_.empty()) turns_.measure(state.turns, frames_);
@@ -91,9 +104,8 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
 }
 
 /// Measures a coordinate, its tip Jacobian column and gravity load in one pass over its joints.
-/// Returns the tip deflection [m] caused by an uneven load.
-Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
-                                          ArmMeasurement& out) noexcept {
+ArmMechanics::Sag ArmMechanics::measure_coordinate(std::size_t k, const State& state,
+                                                   ArmMeasurement& out) noexcept {
   const ArmCoordinate& coordinate = coordinates_[k];
   const auto row = static_cast<Eigen::Index>(k);
   const auto& R_WB = state.R_WB;
@@ -102,6 +114,7 @@ Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
   // Rates of the tip, and of the section's end, where its last joint is; the same times the load.
   Vector3d move = Vector3d::Zero(), rotation = Vector3d::Zero(), loaded_move = Vector3d::Zero();
   Vector3d own_move = Vector3d::Zero(), own_loaded_move = Vector3d::Zero();
+  Vector3d loaded_rotation = Vector3d::Zero();
   Vector3d end = Vector3d::Zero();
   if (!coordinate.joints.empty()) end = state.joints[i + coordinate.joints.size() - 1].anchor;
   for (const ArmJoint& joint : coordinate.joints) {
@@ -122,6 +135,7 @@ Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
       const Vector3d own_rate = at.axis.cross(end - at.anchor);
       own_move += joint.fraction * own_rate;
       own_loaded_move += (joint.fraction * g) * own_rate;
+      loaded_rotation += (joint.fraction * g) * at.axis;
     }
   }
   load_[row] = load;
@@ -138,11 +152,13 @@ Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
   const bool shares_actuator = coordinate.servo >= 0 || coordinate.has_tendons;
   if (!shares_actuator || !(stiffness_[k] > 0.0)) {
     out.uneven_deflection.col(row).setZero();
-    return Vector3d::Zero();
+    return {.end = end};
   }
   out.uneven_deflection.col(row).noalias() =
       R_WB.transpose() * ((own_loaded_move - load * own_move) / stiffness_[k]);
-  return (loaded_move - load * move) / stiffness_[k];
+  return {.of_tip = (loaded_move - load * move) / stiffness_[k],
+          .turn = (loaded_rotation - load * rotation) / stiffness_[k],
+          .end = end};
 }
 
 /// Turns the sections' frames by the twist, and adds to the deflections what gravity's twist does

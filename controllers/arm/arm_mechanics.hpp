@@ -148,8 +148,13 @@ class ArmMechanics {
                                         double feed) const noexcept;
 
  private:
-  Eigen::Vector3d measure_coordinate(std::size_t k, const State& state,
-                                     ArmMeasurement& out) noexcept;
+  /// What an uneven load does to a coordinate's joints; world frame.
+  struct Sag {
+    Eigen::Vector3d of_tip = Eigen::Vector3d::Zero();  ///< displacement [m]
+    Eigen::Vector3d turn = Eigen::Vector3d::Zero();    ///< of all that comes after [rad]
+    Eigen::Vector3d end = Eigen::Vector3d::Zero();     ///< position of the last joint [m]
+  };
+  Sag measure_coordinate(std::size_t k, const State& state, ArmMeasurement& out) noexcept;
   void measure_twists(const State& state, ArmMeasurement& out) noexcept;
   void measure_base(const State& state, double feed_setpoint, ArmMeasurement& out) const noexcept;
 

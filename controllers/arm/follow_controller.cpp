@@ -481,7 +481,7 @@ void FollowController::correct(const ArmMeasurement& measurement, const Motion& 
   error.head<3>() = tip_contacts_.correctable(measurement, off);
   integral_.update(measurement, error, motion.jammed, integral_memory_(memory),
                    integral_memory_(next), command.q);
-  if (compensates_) deflection_.compensate(measurement, command.q);
+  if (compensates_) deflection_.compensate(measurement, command.plan, command.q);
 }
 
 /// One step of the advance of a tip behind a passive shaft: slower while its bends are behind.

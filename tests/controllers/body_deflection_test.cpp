@@ -56,7 +56,7 @@ TEST_CASE("body deflection: the whole body comes back to where it was meant to b
   }
   VectorXd compensated = q;
   AllocationCounter counter;
-  deflection.compensate(arm.measurement, compensated);
+  deflection.compensate(arm.measurement, q, compensated);
   REQUIRE(counter.count() == 0);
 
   const std::vector<Vector3d> meant = points(robot, q), moved = points(robot, compensated);
@@ -81,11 +81,54 @@ TEST_CASE("body deflection: the whole body comes back to where it was meant to b
   CHECK(left < 0.35 * sagged);
 }
 
+TEST_CASE("body deflection: of an arm that follows its commands no other bends are better",
+          "[controllers]") {
+  const auto seed = GENERATE(range(0u, 5u));
+  CAPTURE(seed);
+  Random random(seed);
+  const ContinuumRobot robot = arm_of_six();
+  BodyDeflection deflection(robot);
+  KinematicArm arm(robot, 0.002);
+  VectorXd plan(robot.coordinate_count());
+  for (double& x : plan) x = random.uniform(-0.5, 0.5);
+  std::vector<Vector3d> sag;  // of middles and ends
+  Vector3d before = Vector3d::Zero();
+  for (int i = 0; i < kSections; ++i) {
+    const Vector3d own = 0.004 * Vector3d(random.uniform(-1, 1), random.uniform(-1, 1), 0.0);
+    arm.measurement.uneven_deflection.col(robot.coordinate_index(i)) = own;
+    sag.insert(sag.end(), {before + 0.5 * own, before + own});
+    before += own;
+  }
+  VectorXd q = plan;
+  for (int step = 0; step < 100; ++step) {
+    arm.move_to(q, {});
+    q = plan;
+    deflection.compensate(arm.measurement, plan, q);
+  }
+  const auto cost = [&](const VectorXd& bends) {
+    const std::vector<Vector3d> meant = points(robot, plan), there = points(robot, bends);
+    double sum = 9e-6 * (bends - plan).squaredNorm();  // lambda = 3 mm
+    for (std::size_t at = 0; at < meant.size(); ++at)
+      sum += (meant[at] - there[at] - sag[at]).squaredNorm();
+    return sum;
+  };
+  const double least = cost(q);
+  CHECK(least < 0.5 * cost(plan));
+  for (Eigen::Index k = 0; k < q.size(); ++k) {
+    for (const double change : {-0.01, 0.01}) {
+      VectorXd other = q;
+      other[k] += change;
+      CHECK(cost(other) > least);
+    }
+  }
+}
+
 TEST_CASE("body deflection: an arm that does not deflect is left as it is", "[controllers]") {
   const ContinuumRobot robot = arm_of_six();
   BodyDeflection deflection(robot);
   const KinematicArm arm(robot, 0.002);
-  VectorXd q = VectorXd::Constant(robot.coordinate_count(), 0.1);
-  deflection.compensate(arm.measurement, q);
-  CHECK(q == VectorXd::Constant(robot.coordinate_count(), 0.1));
+  const VectorXd plan = VectorXd::Constant(robot.coordinate_count(), 0.1);
+  VectorXd q = plan;
+  deflection.compensate(arm.measurement, plan, q);
+  CHECK(q == plan);
 }

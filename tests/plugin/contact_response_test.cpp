@@ -18,7 +18,7 @@ namespace {
 
 /// Command of the controller below, and its last measurement.
 struct Probe {
-  double bend = 0.0, feed = 0.0;
+  double bend = 0.0, across = 0.0, feed = 0.0;
   Eigen::Matrix<double, 6, Eigen::Dynamic> response;
   std::vector<MeasuredContact> contacts;
   Eigen::Vector3d tip, deflection, end_deflection;
@@ -27,7 +27,7 @@ struct Probe {
 };
 Probe probe;
 
-/// Bends all sections alike and holds the feed.
+/// Bends all sections alike, those after the first across the plane too, and holds the feed.
 class ProbeController : public ArmController {
  public:
   static std::span<const SettingInfo> settings() {
@@ -40,7 +40,10 @@ class ProbeController : public ArmController {
   void update(const ArmMeasurement& measurement, std::span<const double> /*memory*/,
               std::span<double> /*next_memory*/, ArmCommand& command,
               ControllerReport& /*report*/) override {
-    for (int i = 0; i < sections_; ++i) command.q[2 * i] = probe.bend;
+    for (int i = 0; i < sections_; ++i) {
+      command.q[2 * i] = probe.bend;
+      if (i > 0) command.q[2 * i + 1] = probe.across;
+    }
     command.base.feed = probe.feed;
     probe.response = measurement.tip_response;
     probe.contacts = measurement.contacts;
@@ -208,6 +211,51 @@ TEST_CASE("plugin: the contacts of a link bear the force of the step before", "[
   }
   CHECK(last > 0.1);
   CHECK(largest < 1e3);
+}
+
+TEST_CASE("plugin: the ends of the sections are displaced as the uneven deflection tells",
+          "[plugin]") {
+  register_probe();
+  constexpr const char* kScene = R"(<mujoco model="sag">
+  <option timestep="0.002" integrator="discrete" iterations="100" gravity="0 98.1 0"/>
+  <asset><model name="arm" file="arm.toml"/></asset>
+  <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody>
+</mujoco>)";
+  const std::string servo = "bend_gain = 60\nbend_torque_limit = 8\n";
+  const ModelPtr model = load_scene_text(
+      kScene, {{"arm.toml", section(servo) + section(servo) + section(servo) + kProbe}});
+  probe.across = 0.5;
+  const DataPtr data = settled(model, 0.9, 0.0);
+  probe.across = 0.0;
+  const auto joint = [&](int section, int link, char axis) {
+    const std::string name =
+        "A_s" + std::to_string(section) + "_l" + std::to_string(link) + "_" + axis;
+    return mj_name2id(model.get(), mjOBJ_JOINT, name.c_str());
+  };
+  const auto end = [&] {
+    return Eigen::Vector3d(Eigen::Map<const Eigen::Vector3d>(&data->xanchor[3 * joint(3, 10, 'y')]));
+  };
+  const Eigen::Vector3d sagged = end();
+  // The same bends, of which each joint has its fraction.
+  for (int section = 1; section <= 3; ++section) {
+    for (const char axis : {'x', 'y'}) {
+      double bend = 0.0, compliance = 0.0;
+      for (int link = 1; link <= 10; ++link) {
+        const int j = joint(section, link, axis);
+        bend += data->qpos[model->jnt_qposadr[j]];
+        compliance += 1.0 / model->jnt_stiffness[j];
+      }
+      for (int link = 1; link <= 10; ++link) {
+        const int j = joint(section, link, axis);
+        data->qpos[model->jnt_qposadr[j]] = bend / model->jnt_stiffness[j] / compliance;
+      }
+    }
+  }
+  mj_kinematics(model.get(), data.get());
+  const Eigen::Vector3d moved = sagged - end();
+  CAPTURE(moved.transpose(), probe.end_deflection.transpose());
+  CHECK(moved.norm() > 0.003);
+  CHECK((probe.end_deflection - moved).norm() < 0.1 * moved.norm());
 }
 
 TEST_CASE("plugin: commands of an arm that twists bring it to where it was without twist",
