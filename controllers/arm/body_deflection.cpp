@@ -51,8 +51,7 @@ void BodyDeflection::compensate(const ArmMeasurement& measurement, const Eigen::
     for (const double fraction : {0.5, 1.0}) {
       const Eigen::Vector3d error =
           backbone_pose(robot_, planned_, measurement.base, i, fraction).translation() -
-          bend_jacobian(robot_, states_, measurement.base, i, fraction, jacobian_,
-                        bend_jacobian_) -
+          bend_jacobian(robot_, states_, measurement.base, i, fraction, jacobian_, bend_jacobian_) -
           before - fraction * own;
       const auto J = bend_jacobian_.leftCols(columns);
       normal_.topLeftCorner(columns, columns).noalias() += J.transpose().lazyProduct(J);

@@ -233,7 +233,8 @@ TEST_CASE("plugin: the ends of the sections are displaced as the uneven deflecti
     return mj_name2id(model.get(), mjOBJ_JOINT, name.c_str());
   };
   const auto end = [&] {
-    return Eigen::Vector3d(Eigen::Map<const Eigen::Vector3d>(&data->xanchor[3 * joint(3, 10, 'y')]));
+    return Eigen::Vector3d(
+        Eigen::Map<const Eigen::Vector3d>(&data->xanchor[3 * joint(3, 10, 'y')]));
   };
   const Eigen::Vector3d sagged = end();
   // The same bends, of which each joint has its fraction.

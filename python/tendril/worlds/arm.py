@@ -180,10 +180,14 @@ def measure(arm: Arm, engine: Engine, out: Step):
     out.tip_frame[world] = to_base * wide_matrix(engine.site_xmat[world, arm.tip_site])
 
     deflection = vec3(zero, zero, zero)
+    # Sections end in their last joints. What turns the end of one displaces that of the next.
+    start, sag_turn = base + vec3(zero, zero, zero), vec3(zero, zero, zero)
+    first = number(1.0)  # of the two bends of a section
     for k in range(arm.coordinates):
         sum, speed, load = number(0.0), number(0.0), number(0.0)
         move, turn, loaded = vec3(zero, zero, zero), vec3(zero, zero, zero), vec3(zero, zero, zero)
         own_move, own_loaded = vec3(zero, zero, zero), vec3(zero, zero, zero)  # of the section's end
+        loaded_turn = vec3(zero, zero, zero)
         end = tip
         if arm.first_joint[k + 1] > arm.first_joint[k]:
             end = wide(engine.xanchor[world, arm.joint[arm.first_joint[k + 1] - 1]])
@@ -203,6 +207,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
                 own_rate = wp.cross(direction, end - anchor)
                 own_move += fraction * own_rate
                 own_loaded += (fraction * weight) * own_rate
+                loaded_turn += (fraction * weight) * direction
             out.joint_load[world, i] = weight
             load += fraction * weight
             move += fraction * rate
@@ -219,6 +224,13 @@ def measure(arm: Arm, engine: Engine, out: Step):
         if arm.servo[k] >= 0 and arm.stiffness[b, k] > zero:
             deflection += (loaded - load * move) / arm.stiffness[b, k]
             out.uneven[world, k] = to_base * ((own_loaded - load * own_move) / arm.stiffness[b, k])
+        if arm.is_slide[k] == 0:
+            if first > zero and arm.first_joint[k + 1] > arm.first_joint[k]:
+                out.uneven[world, k] = out.uneven[world, k] + to_base * wp.cross(sag_turn, end - start)
+                start = end
+            if arm.servo[k] >= 0 and arm.stiffness[b, k] > zero:
+                sag_turn += (loaded_turn - load * turn) / arm.stiffness[b, k]
+            first = number(1.0) - first
     out.deflection[world] = to_base * deflection
     if arm.feed_joint >= 0:
         out.feed[world] = number(engine.qpos[world, engine.qpos_address[arm.feed_joint]])

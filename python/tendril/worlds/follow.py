@@ -139,6 +139,7 @@ class _Memory:
     last: rows  # q before this step
     measured: rows
     rotations: wp.array2d(dtype=mat33)
+    planned: wp.array2d(dtype=vec3)  # middles and ends of the sections
     ends: wp.array2d(dtype=vec3)
     columns: wp.array2d(dtype=vec3)  # of a point's Jacobian
     normal: tables  # equations of all bends
@@ -278,6 +279,12 @@ def _begin_equations(chain: functions.Chain, world: int, memory: _Memory):
 
 
 @wp.func
+def _body_frames(path: _Path, world: int, feed: number, q: numbers, memory: _Memory):
+    """Writes the frames of a pose to the memory."""
+    functions.end_frames(path.chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
+
+
+@wp.func
 def _body_point(path: _Path, world: int, i: int, quarter: int, q: numbers, memory: _Memory):
     """Point of section i, of the pose whose frames are in the memory."""
     rotation, p = functions.section_pose(
@@ -377,7 +384,7 @@ def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: 
     largest = number(0.0)
     for k in range(steps + 1):
         if k > 0 or follows_body:
-            functions.end_frames(chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
+            _body_frames(path, world, feed, q, memory)
             _begin_equations(chain, world, memory)
             s = feed + ZERO  # at the start of the section
             farthest = number(0.0)
@@ -457,25 +464,40 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
         largest = wp.max(largest, wp.length(step.uneven[world, k]))
     if largest == ZERO:
         return
+    # Where the planned bends would have the middles and ends, with the measured lengths.
+    for k in range(arm.coordinates):
+        memory.candidate[world, k] = wp.where(arm.is_slide[k] == 0, memory.q[world, k], memory.measured[world, k])
+    _body_frames(path, world, step.feed[world], memory.candidate[world], memory)
+    for i in range(chain.sections):
+        for half in range(1, 3):
+            memory.planned[world, 2 * i + half - 1] = _body_point(
+                path, world, i, 2 * half, memory.candidate[world], memory
+            )
     _begin_equations(chain, world, memory)
-    functions.end_frames(
-        chain, memory.measured[world], step.feed[world], ZERO, memory.rotations[world], memory.ends[world]
-    )
+    _body_frames(path, world, step.feed[world], memory.measured[world], memory)
     before = vec3()  # deflection at the section's start
     for i in range(chain.sections):
         k = chain.first_coordinate[i]
         own = step.uneven[world, k] + step.uneven[world, k + 1]
         for half in range(1, 3):
             p = _body_point(path, world, i, 2 * half, memory.measured[world], memory)
-            d = before + wp.where(half == 1, HALF, ONE) * own
-            _add_equations(path, world, i, 2 * half, memory.measured[world], p, -d, ONE, memory)
+            error = memory.planned[world, 2 * i + half - 1] - p - before - wp.where(half == 1, HALF, ONE) * own
+            _add_equations(path, world, i, 2 * half, memory.measured[world], p, error, ONE, memory)
         before += own
-    for r in range(2 * chain.sections):
-        memory.normal[world, r, r] = memory.normal[world, r, r] + DEFLECTION_DAMPING * DEFLECTION_DAMPING
+    for i in range(chain.sections):
+        for c in range(2):
+            r, k = 2 * i + c, chain.first_coordinate[i] + c
+            memory.normal[world, r, r] = memory.normal[world, r, r] + DEFLECTION_DAMPING * DEFLECTION_DAMPING
+            memory.gradient[world, r] = memory.gradient[world, r] - DEFLECTION_DAMPING * DEFLECTION_DAMPING * (
+                memory.measured[world, k] - memory.q[world, k]
+            )
     _solve_equations(chain, world, memory)
     largest = number(0.0)
-    for r in range(2 * chain.sections):
-        largest = wp.max(largest, wp.abs(memory.bends[world, r]))
+    for i in range(chain.sections):
+        for c in range(2):
+            r, k = 2 * i + c, chain.first_coordinate[i] + c
+            memory.bends[world, r] = memory.bends[world, r] + memory.measured[world, k] - memory.q[world, k]
+            largest = wp.max(largest, wp.abs(memory.bends[world, r]))
     scale = MAX_BEND / wp.max(largest, MAX_BEND)
     for i in range(chain.sections):
         k = chain.first_coordinate[i]
@@ -665,6 +687,7 @@ class Follow(ControllerOfPath):
         for key in ("q", "candidate", "last", "measured"):
             setattr(memory, key, bound.zeros(n))
         memory.rotations, memory.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
+        memory.planned = bound.zeros(2 * sections, kind=vec3)
         memory.columns = bound.zeros(2 * sections, kind=vec3)
         memory.normal, memory.factor = (bound.zeros(2 * sections, 2 * sections) for _ in range(2))
         memory.gradient, memory.bends = bound.zeros(2 * sections), bound.zeros(2 * sections)
