@@ -388,9 +388,11 @@ void FollowController::watch_jam(const ArmMeasurement& measurement, std::span<co
   motion.begun = motion.retracted && settle(measurement, deviation, memory, next);
   const bool is_watched =
       motion.retracted && (motion.begun || has_waited(measurement)) && !motion.retreating;
+  // A tip that swings at the end of the path is no jam.
+  const double lag = motion.begun && motion.advance >= motion.end ? 0.0 : deviation;
   const JamDetector::State jam =
-      jam_.step(is_watched, deviation, measurement.feed_force, measurement.timestep,
-                jam_memory_(memory), jam_memory_(next));
+      jam_.step(is_watched, lag, measurement.feed_force, measurement.timestep, jam_memory_(memory),
+                jam_memory_(next));
   if (head(motion.advance) > jam_at_(memory) + kSamePlaceRadii * body_radius_) attempts_(next) = 0;
   motion.jammed = jam != JamDetector::State::Free;
   if (jam != JamDetector::State::Begins) return;

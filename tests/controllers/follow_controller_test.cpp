@@ -261,6 +261,31 @@ TEST_CASE("follow: reports the least deviation that is possible", "[controllers]
   CHECK(std::isnan(least({{"target", "target"}})));
 }
 
+TEST_CASE("follow: a tip that is off at the end of the path is no jam, a feed that is blocked is",
+          "[controllers]") {
+  const ContinuumRobot robot = fed_robot();
+  FollowController controller =
+      make(robot, bent_path({{"speed", "0.2"}, {"jam_time", "0.05"}}), 30.0);
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  while (run.report.status == ControllerStatus::Working) run.step(arm);
+  REQUIRE(run.report.status == ControllerStatus::Finished);
+  const double feed = run.command.base.feed;
+  for (int k = 0; k < 100; ++k) {
+    KinematicArm pushed = arm;
+    pushed.measurement.X_BE.translation().x() -= 0.008;
+    run.step(pushed);
+    arm.pass_time();
+    REQUIRE(run.report.status == ControllerStatus::NotReached);
+    REQUIRE(run.command.base.feed == feed);
+  }
+  run.step(arm);
+  CHECK(run.report.status == ControllerStatus::Finished);
+  arm.measurement.feed_force = 31.0;
+  for (int k = 0; k < 100; ++k) run.step(arm);
+  CHECK(run.command.base.feed < feed);
+}
+
 TEST_CASE("follow: feed force at its limit stops the feed, a short push does not",
           "[controllers]") {
   const ContinuumRobot robot = fed_robot();

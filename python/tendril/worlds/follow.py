@@ -591,6 +591,9 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
         _settle(world, settings, tip, deviation, h, memory)
     memory.state[world].started = True
     force = feed_force(arm, world, step, memory.state[world].feed_setpoint)
+    state = memory.state[world]
+    if retracted and state.feeding and state.advanced >= end:
+        deviation = number(0.0)  # a tip that swings at the end of the path is no jam
     begins = _is_jam(world, settings, retracted, deviation, force, h, memory)
     state = memory.state[world]
     feeding = retracted and state.feeding
