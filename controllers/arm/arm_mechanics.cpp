@@ -80,15 +80,17 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   Vector3d deflection = Vector3d::Zero();
   // Sections end in their last joints. What turns the end of one displaces that of the next.
   Vector3d start = state.p_WB, turn = Vector3d::Zero();
-  bool is_first = true;  // of the two bends of a section
+  bool is_first = true, has_end = false;  // of the two bends of a section
   for (std::size_t k = 0; k < coordinates_.size(); ++k) {
     const Sag sag = measure_coordinate(k, state, out);
     deflection += sag.of_tip;
     if (coordinates_[k].is_slide) continue;
-    if (is_first && !coordinates_[k].joints.empty()) {
+    if (is_first) has_end = false;
+    if (!has_end && !coordinates_[k].joints.empty()) {
       out.uneven_deflection.col(static_cast<Eigen::Index>(k)) +=
           R_WB.transpose() * turn.cross(sag.end - start);
       start = sag.end;
+      has_end = true;
     }
     turn += sag.turn;
     is_first = !is_first;

@@ -182,7 +182,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
     deflection = vec3(zero, zero, zero)
     # Sections end in their last joints. What turns the end of one displaces that of the next.
     start, sag_turn = base + vec3(zero, zero, zero), vec3(zero, zero, zero)
-    first = number(1.0)  # of the two bends of a section
+    first, has_end = number(1.0), number(0.0)  # of the two bends of a section
     for k in range(arm.coordinates):
         sum, speed, load = number(0.0), number(0.0), number(0.0)
         move, turn, loaded = vec3(zero, zero, zero), vec3(zero, zero, zero), vec3(zero, zero, zero)
@@ -225,9 +225,12 @@ def measure(arm: Arm, engine: Engine, out: Step):
             deflection += (loaded - load * move) / arm.stiffness[b, k]
             out.uneven[world, k] = to_base * ((own_loaded - load * own_move) / arm.stiffness[b, k])
         if arm.is_slide[k] == 0:
-            if first > zero and arm.first_joint[k + 1] > arm.first_joint[k]:
+            if first > zero:
+                has_end = zero
+            if has_end == zero and arm.first_joint[k + 1] > arm.first_joint[k]:
                 out.uneven[world, k] = out.uneven[world, k] + to_base * wp.cross(sag_turn, end - start)
                 start = end
+                has_end = number(1.0)
             if arm.servo[k] >= 0 and arm.stiffness[b, k] > zero:
                 sag_turn += (loaded_turn - load * turn) / arm.stiffness[b, k]
             first = number(1.0) - first
