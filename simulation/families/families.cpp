@@ -17,10 +17,10 @@
 namespace tendril::simulation {
 namespace generate {
 
-/// A generator: a file of its name. It depends on the draws and the difficulty only.
+/// A generator. It depends on the draws and the difficulty only.
 using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
 Generate clutter, coil, maze, mobile_clutter, moving, path, pole, reach_around, shelf, touch, tube,
-    two_arms, underactuated, vessel;
+    two_arms, underactuated, vessel, winding_tube;
 
 }  // namespace generate
 namespace {
@@ -49,6 +49,8 @@ constexpr Generator kGenerators[] = {
      generate::underactuated},
     {{"vessel", "a catheter or a guidewire is steered to a target in a tree of vessels"},
      generate::vessel},
+    {{"winding_tube", "an arm follows its tip through a tube with three bends in space"},
+     generate::winding_tube},
 };
 
 constexpr auto kFamilies = [] {

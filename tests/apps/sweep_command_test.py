@@ -235,7 +235,7 @@ class Runs(SweepTest):
             "--out",
             self.out,
             text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, moving, path, "
-            "pole, reach_around, shelf, touch, tube, two_arms, underactuated, vessel",
+            "pole, reach_around, shelf, touch, tube, two_arms, underactuated, vessel, winding_tube",
         )
 
     def test_later_settings_win(self):
