@@ -176,11 +176,12 @@ void ArmBinding::bind_sections(const InstanceContext& context,
       coordinates.push_back(
           bind_coordinate(context, i + 1, axis, drive, passive && axis != 'z', fractions, servos));
     };
-    bind('y', physics.bend, layout.bend_fraction);  // u
-    if (description.planar) {
-      coordinates.emplace_back();  // v: no joints in a planar arm
-    } else {
-      bind('x', physics.bend, layout.bend_fraction);
+    for (const char axis : {'y', 'x'}) {  // u, v
+      const std::span<const char> axes = physics.bend_axes();
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end())
+        bind(axis, physics.bend, layout.bend_fraction);
+      else
+        coordinates.emplace_back();  // without joints
     }
     if (section.is_extensible()) {
       bind('z', physics.length_drive, layout.length);

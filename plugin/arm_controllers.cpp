@@ -28,8 +28,8 @@ std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const Actuat
     const double bend_lag = is_driven(physics.bend) ? 0.0 : lag;
     // A planar arm has no other direction.
     const auto driven = [&](std::size_t at) {
-      return actuation.moves_all() ||
-             (arm.planar && at == k + 1 ? actuation.independent[k] : actuation.independent[at]);
+      return actuation.moves_all() || (arm.is_planar() && at == k + 1 ? actuation.independent[k]
+                                                                      : actuation.independent[at]);
     };
     springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag, driven(k)};
     springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag, driven(k + 1)};

@@ -195,7 +195,7 @@ void write_result(simulation::CsvWriter& writer, const Result& result, double ti
 AnySolver solver_of(const ContinuumDescription& description, const IkArguments& arguments) {
   const Actuation driven = actuation(description);
   const bool is_default = arguments.solver == solver_infos().front().name && !arguments.roll;
-  const bool is_planar = description.planar && !section_driven_in_part(description);
+  const bool is_planar = description.is_planar() && !section_driven_in_part(description);
   if (driven.moves_all() || (is_planar && !is_default))
     return make_solver(arguments.solver, description.kinematics(), arguments.options);
   if (!is_default)

@@ -168,7 +168,7 @@ std::string study_text(const Study& study, const WorkspaceArguments& arguments) 
       fmt::format("{}: {} section{}, {:.4g} m, feed {:g} m\n", study.description.name,
                   study.sections.size(), study.sections.size() == 1 ? "" : "s",
                   study.robot.max_length(), study.robot.base().feed_limit);
-  if (study.description.planar)
+  if (study.description.is_planar())
     text += "the file says planar: the set is that of the arm bending in all directions\n";
   for (std::size_t first = 0; first < study.sections.size();) {
     const std::size_t next = after_alike(study.description.sections, first);

@@ -171,7 +171,8 @@ void ArmMechanics::measure_twists(const State& state, ArmMeasurement& out) noexc
   SectionTwists::Displacement whole;
   twists_.measure(state.twists, options_.gravity, frames_,
                   [&](Eigen::Index bend, const SectionTwists::Displacement& so_far) {
-                    const auto k = static_cast<std::size_t>(bend);
+                    auto k = static_cast<std::size_t>(bend);
+                    if (coordinates_[k].joints.empty()) ++k;  // it bends in the other plane alone
                     const std::size_t last = first_joint_[k] + coordinates_[k].joints.size() - 1;
                     const Vector3d end = so_far.at(state.joints[last].anchor);
                     out.uneven_deflection.col(bend) += to_base * (end - start);

@@ -10,30 +10,60 @@
 namespace tendril {
 namespace {
 
-/// Directions, of two, in which drives bend a section both ways.
-int driven_directions(const ArmContext& context, int section) {
-  const auto k = static_cast<std::size_t>(context.robot.coordinate_index(section));
-  if (k >= context.springs.size()) return 2;
-  return (context.springs[k].driven ? 1 : 0) + (context.springs[k + 1].driven ? 1 : 0);
+/// The bend of a section: of its two directions those that it has joints for, and those in which
+/// drives bend it both ways.
+struct Bend {
+  int directions = 2, driven = 2;
+  [[nodiscard]] bool is_in_plane() const noexcept { return directions == 1; }
+  [[nodiscard]] bool gives_way() const noexcept { return driven < directions; }
+};
+
+Bend bend_of(const ArmContext& context, int section) {
+  Bend bend;
+  const Actuation& actuation = context.actuation;
+  const Eigen::Index k = context.robot.coordinate_index(section);
+  for (const Eigen::Index at : {k, k + 1}) {
+    if (static_cast<std::size_t>(at) >= context.springs.size()) continue;
+    if (!context.springs[static_cast<std::size_t>(at)].driven) --bend.driven;
+    if (!actuation.moves_all() && !actuation.has_joints(at)) --bend.directions;
+  }
+  return bend;
+}
+
+/// Names what the drives of a section do not do, and the key that says so.
+std::string lack_of(const Bend& bend) {
+  if (bend.driven == 0) return "passive (bend_servo = false)";
+  return bend.is_in_plane() ? "bent in one plane (bend_plane)"
+                            : "not bent in every direction (bend_servo = false)";
 }
 
 }  // namespace
 
+bool gives_way(const ArmContext& context) {
+  for (int i = 0; i < context.robot.section_count(); ++i)
+    if (bend_of(context, i).gives_way()) return true;
+  return false;
+}
+
+bool bends_in_plane(const ArmContext& context, int section) {
+  return bend_of(context, section).is_in_plane();
+}
+
 int first_steered(const ArmContext& context) {
   int first = context.robot.section_count();
-  while (first > 0 && driven_directions(context, first - 1) == 2) --first;
+  while (first > 0 && bend_of(context, first - 1).driven == 2) --first;
   return first;
 }
 
-void require_driven(const ArmContext& context) {
+void require_driven(const ArmContext& context, Planes planes) {
   for (int i = 0; i < context.robot.section_count(); ++i) {
-    const int directions = driven_directions(context, i);
-    if (directions == 2) continue;
+    const Bend bend = bend_of(context, i);
+    if (bend.driven == 2 || (planes == Planes::Allowed && !bend.gives_way())) continue;
+    const bool is_passive = bend.driven == 0;
     throw ModelError(fmt::format(
-        "robot: section {} is {} (bend_servo = false): this controller commands every section; "
-        "tendril.reach, {}and controllers of one's own take {} ones",
-        i + 1, directions == 0 ? "passive" : "not bent in every direction",
-        directions == 0 ? "tendril.steer " : "", directions == 0 ? "passive" : "such"));
+        "robot: section {} is {}: this controller commands every section; tendril.reach, {}and "
+        "controllers of one's own take {} ones",
+        i + 1, lack_of(bend), is_passive ? "tendril.steer " : "", is_passive ? "passive" : "such"));
   }
 }
 
@@ -41,17 +71,22 @@ int first_past_shaft(const ArmContext& context) {
   const int count = context.robot.section_count(), first = first_steered(context);
   if (first == count)
     throw ModelError(fmt::format(
-        "robot: section {} is {} (bend_servo = false): the last section must be driven in every "
-        "direction: this controller bends the tip, and a passive shaft follows",
-        count,
-        driven_directions(context, count - 1) == 0 ? "passive" : "not bent in every direction"));
-  for (int i = 0; i < first; ++i)
-    if (driven_directions(context, i) > 0)
+        "robot: section {} is {}: the last section must be driven in every direction: this "
+        "controller bends the tip, and a passive shaft follows",
+        count, lack_of(bend_of(context, count - 1))));
+  for (int i = 0; i < first; ++i) {
+    const Bend bend = bend_of(context, i);
+    if (bend.driven == 2)
       throw ModelError(
           fmt::format("robot: section {} is driven and section {} not (bend_servo = false): for "
-                      "this controller "
-                      "all sections before a passive one must be passive",
+                      "this controller all sections before a passive one must be passive",
                       i + 1, first));
+    if (bend.driven == 1)
+      throw ModelError(
+          fmt::format("robot: section {} is {}: for this controller a section must be passive or "
+                      "driven in every direction",
+                      i + 1, lack_of(bend)));
+  }
   return first;
 }
 

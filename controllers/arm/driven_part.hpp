@@ -12,9 +12,19 @@ namespace tendril {
 /// the last one is not.
 [[nodiscard]] int first_steered(const ArmContext& context);
 
-/// Throws ModelError naming a section that is not driven in every direction: for controllers that
-/// command all of them.
-void require_driven(const ArmContext& context);
+/// Tells whether a bend that some section has is not driven both ways: what the body does there is
+/// not commanded.
+[[nodiscard]] bool gives_way(const ArmContext& context);
+
+/// Returns whether a section, from 0, has no joints for one direction of its bend.
+[[nodiscard]] bool bends_in_plane(const ArmContext& context, int section);
+
+/// Sections that bend in one plane and are driven in it.
+enum class Planes { Refused, Allowed };
+
+/// Throws ModelError naming a section that is not driven in every direction, or not in all that it
+/// has: for controllers that command all of them.
+void require_driven(const ArmContext& context, Planes planes = Planes::Refused);
 
 /// The first section, from 0, of the driven ones at the tip, of an arm whose sections before are
 /// all passive; 0 if there are none. Throws ModelError naming the section that is neither.

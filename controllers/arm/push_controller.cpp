@@ -72,7 +72,7 @@ PushController::PushController(const ArmContext& context)
       push_time_(context.settings.number("push_time")),
       size_(extent_of_block(context)),
       reach_memory_(memory_.part(reach_.memory_layout())) {
-  require_driven(context);
+  require_driven(context, Planes::Allowed);
   circle_ = size_ + context.body_radius + context.settings.number("clearance");
 }
 

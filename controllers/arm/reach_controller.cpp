@@ -243,7 +243,7 @@ std::optional<ReachController::Part> ReachController::make_part(const ArmContext
                          .max_restarts = restarts});
   };
   return Part{solver(options.max_iterations, 0), solver(kDrivenIterations, kDrivenRestarts),
-              BodyPose(context.actuation, kBodyRate)};
+              BodyPose(context.actuation, kBodyRate), tendril::gives_way(context)};
 }
 
 ReachController::ReachController(const ArmContext& context)
@@ -338,7 +338,8 @@ IkResult ReachController::inverse_kinematics(const TipTarget& target, const Base
     if (part_) {
       failed_body_(next_memory) = part_->body.in(body_memory_(next_memory));
       failed_(next_memory) = true;
-      if (weighed_error(elsewhere) < kBetter * weighed_error(near)) return elsewhere;
+      const bool is_better = weighed_error(elsewhere) < kBetter * weighed_error(near);
+      if (gives_way() && is_better) return elsewhere;
     }
     if (has_roll) failed_frame_(next_memory) = target.X_BG.linear();
   }
@@ -493,8 +494,8 @@ std::optional<ReachController::Motion> ReachController::move(
   if (task_ == TipTask::Pose)
     target.X_BG.rotate(Eigen::AngleAxisd(roll_offset_(memory), Eigen::Vector3d::UnitZ()));
   Plan plan = advance(target, measurement, memory, next_memory);
-  if (part_) judge({X_BG, task_}, measurement, memory, next_memory, plan);
-  const bool is_off = part_ && off_time_(next_memory) > 0.0;
+  if (gives_way()) judge({X_BG, task_}, measurement, memory, next_memory, plan);
+  const bool is_off = gives_way() && off_time_(next_memory) > 0.0;
   if (task_ == TipTask::Pose) correct_roll(X_BG, measurement, plan, next_memory);
   const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
   command_plan(q_next);
@@ -511,8 +512,8 @@ std::optional<ReachController::Motion> ReachController::move(
               states_);
   from_coordinates(robot(), command.q, states_);
   // A body that gives way is not where the kinematics have it: the tip itself is moved.
-  Eigen::Isometry3d X_BP = part_ ? X_BG : tip_pose(robot(), states_, base);
-  if (part_) X_BP.translation() += lead;
+  Eigen::Isometry3d X_BP = gives_way() ? X_BG : tip_pose(robot(), states_, base);
+  if (gives_way()) X_BP.translation() += lead;
   const bool rests = std::abs(command.feed_rate) <= kRestRate * TipIntegral::kLengthScale &&
                      largest_change(robot(), q_next, q_last, TipIntegral::kLengthScale) <=
                          kRestRate * measurement.timestep;
@@ -528,8 +529,8 @@ std::optional<ReachController::Motion> ReachController::move(
   return motion;
 }
 
-/// Judges a plan by the measured tip, for an arm that is driven in part: the nearest planned pose
-/// may be the right one, and one that meets the target wrong.
+/// Judges a plan by the measured tip, for an arm that gives way: the nearest planned pose may be
+/// the right one, and one that meets the target wrong.
 void ReachController::judge(const TipTarget& target, const ArmMeasurement& measurement,
                             std::span<const double> memory, std::span<double> next_memory,
                             Plan& plan) const noexcept {

@@ -32,7 +32,8 @@ namespace tendril {
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 ///
 /// Of a robot whose drives do not move everything, DrivenSolver finds what they can do from where
-/// the body is (BodyPose). The measured tip decides whether the target is reached.
+/// the body is (BodyPose). Where that gives way, the measured tip decides whether the target is
+/// reached; sections that bend in one plane, driven, do not.
 ///
 /// A tip that touches a fixed body in front of its plan is not corrected, which would press it on:
 /// then its status is Blocked.
@@ -123,7 +124,9 @@ class ReachController final : public ArmController {
   struct Part {
     DrivenSolver tracker, searcher;
     BodyPose body;
+    bool gives_way;  // else its sections are where the kinematics have them, each in its plane
   };
+  [[nodiscard]] bool gives_way() const noexcept { return part_ && part_->gives_way; }
   static std::optional<Part> make_part(const ArmContext& context);
   std::optional<Part> part_;
   double lead_gain_;  // [1/s]

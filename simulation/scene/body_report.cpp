@@ -260,9 +260,12 @@ StepResponse step_response(const ContinuumDescription& robot, double timestep) {
       if (actuator >= 0) data.ctrl[actuator] += value;
     };
     const double moment = bend * physics.bending_stiffness / physics.unloaded_length;
-    command(names::bend(section, 'y'), is_motor(physics.bend) ? moment : bend);
+    const bool is_yz = physics.bend_plane == BendPlane::YZ;
+    const char axis = is_yz ? 'x' : 'y';
+    const double sign = is_yz ? -1.0 : 1.0;  // of the hinges
+    command(names::bend(section, axis), sign * (is_motor(physics.bend) ? moment : bend));
     for (int k = 1; k <= physics.links; ++k)
-      command(names::hinge(section, k, 'y'), bend / physics.links);
+      command(names::hinge(section, k, axis), sign * bend / physics.links);
   }
   const std::vector<double> commands = tendon_start_commands(stepped);
   const std::vector<std::string> tendons = tendon_names(robot);
@@ -314,6 +317,9 @@ double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixX
   const std::vector<std::pair<double, double>> ranges = tension_ranges(robot);
   const auto ends_here = [&](const TendonRoute& route) { return route.section == section; };
   const bool all = std::none_of(routes.begin(), routes.end(), ends_here);
+  const std::span<const int> directions =
+      robot.physics[static_cast<std::size_t>(section)].bend_directions();
+  const bool both = directions.size() == 2;
   struct Pull {
     Eigen::Vector2d moment;  // of 1 N
     double low, high;
@@ -324,7 +330,7 @@ double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixX
     auto [low, high] = ranges[t];
     if (!all && !ends_here(routes[t])) low = high = std::clamp(0.0, low, high);
     Eigen::Vector2d moment = -lengths.block<1, 2>(static_cast<Eigen::Index>(t), column).transpose();
-    if (robot.planar) moment.y() = 0.0;
+    if (!both) moment[1 - directions.front()] = 0.0;
     pulls.push_back({moment, low, high});
   }
   const auto largest_along = [&](const Eigen::Vector2d& direction) {
@@ -339,8 +345,8 @@ double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixX
   const auto consider = [&](const Eigen::Vector2d& direction) {
     held = std::min({held, largest_along(direction), largest_along(-direction)});
   };
-  if (robot.planar) {
-    consider(Eigen::Vector2d::UnitX());
+  if (!both) {
+    consider(Eigen::Vector2d::Unit(directions.front()));
   } else {
     for (const Pull& pull : pulls)
       if (const double size = pull.moment.norm(); size > 0.0)

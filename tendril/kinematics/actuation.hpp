@@ -20,10 +20,14 @@ struct Actuation {
   Eigen::VectorXd low, high;      ///< limits of u, as q
   Eigen::MatrixXd driven;         ///< D, D D = D: the part of q that drives hold against the body
   Eigen::VectorXd rest;           ///< of the body without drives and gravity; 0 where a servo is
-  Eigen::VectorXd compliance;     ///< of the body [rad/(N m)], [m/N]; 0 where a servo is
+  Eigen::VectorXd compliance;     ///< of the body [rad/(N m)], [m/N]; 0 with a servo or no joints
   std::vector<bool> independent;  ///< coordinates that drives move both ways by themselves
 
   [[nodiscard]] bool moves_all() const noexcept { return driven.size() == 0; }
+  /// Returns whether the robot has joints for a coordinate: a section may bend in one plane alone.
+  [[nodiscard]] bool has_joints(Eigen::Index coordinate) const {
+    return compliance[coordinate] > 0.0 || driven(coordinate, coordinate) > 0.0;
+  }
   /// Returns the orthogonal projector on the directions, B B^+.
   [[nodiscard]] Eigen::MatrixXd projector() const {
     return directions *

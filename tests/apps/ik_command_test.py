@@ -118,6 +118,31 @@ class TableCommand(unittest.TestCase):
         self.assertEqual(mixed[0].split(","), RESULT_COLUMNS + FIXED_STATES + ["h", "omega0"])
         self.assertEqual(self.output("fk", "fixed.toml", "-", text=rows[0]), "x,y,z,zx,zy,zz,roll\n")
 
+    def test_sections_that_bend_in_one_plane_do_so(self):
+        part = "[[section]]\nconstant_length = 0.1\nbend_limit = 3.0\n"
+        planes = [f'{part}bend_plane = "{plane}"\n' for plane in ("xz", "yz", "any")]
+        self.write("wrist.toml", 'kind = "continuum"\n' + "".join(planes))
+        draw, right = random.Random(3), math.pi / 2
+        rows = ["theta_1,phi_1,s_1,theta_2,phi_2,s_2,theta_3,phi_3,s_3"]
+        for _ in range(50):
+            bends = [draw.uniform(0.1, 1.2) for _ in range(3)]
+            phis = [draw.choice((0.0, math.pi)), draw.choice((-right, right)), draw.uniform(-3, 3)]
+            rows.append(",".join(f"{bend},{phi},0" for bend, phi in zip(bends, phis)))
+        tips = self.output("fk", "wrist.toml", "-", text="\n".join(rows) + "\n")
+        found = table(self.output("ik", "wrist.toml", "-", "--drives", text=tips))
+        self.assertEqual({row["status"] for row in found}, {"converged"})
+        for row, tip in zip(found, table(tips), strict=True):
+            theta, phi = ([float(row[f"{name}_{i}"]) for i in (1, 2)] for name in ("theta", "phi"))
+            self.assertAlmostEqual(theta[0] * math.sin(phi[0]), 0.0, delta=1e-12)
+            self.assertAlmostEqual(theta[1] * math.cos(phi[1]), 0.0, delta=1e-12)
+            self.assertAlmostEqual(float(row["drive s1_y [rad]"]), theta[0] * math.cos(phi[0]), delta=1e-12)
+            self.assertAlmostEqual(float(row["drive s2_x [rad]"]), -theta[1] * math.sin(phi[1]), delta=1e-12)
+            self.assertNotIn("drive s1_x [rad]", row)
+            p, _ = tip_of_arcs(row, [0.1] * 3)
+            self.assertLess(math.dist(p, [float(tip[name]) for name in "xyz"]), 2 * POSITION_TOLERANCE)
+        refusal = self.refusal(USAGE, "ik", "wrist.toml", "targets.csv", "--solver", "fabrikx")
+        self.assertIn("section 2 is not driven in every direction: --solver must be auto", refusal)
+
     def test_fk_agrees_with_arcs(self):
         draw = random.Random(2)
         names = FIXED_STATES + ["h", "omega0"]

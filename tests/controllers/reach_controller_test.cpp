@@ -322,7 +322,22 @@ Actuation partly_driven() {
   actuation.high = Vector3d(1.5, 2.0, 2.0);
   actuation.driven = actuation.directions * actuation.directions.transpose();
   actuation.rest = actuation.compliance = VectorXd::Zero(6);
+  actuation.compliance.head<4>().setConstant(2.0);
   actuation.independent = {false, false, false, false, true, true};
+  return actuation;
+}
+
+/// Servos bend the first section in the x-z plane, the second in the y-z plane, the last both ways.
+Actuation in_planes() {
+  Actuation actuation;
+  actuation.directions = Eigen::MatrixXd::Zero(6, 4);
+  actuation.directions(0, 0) = actuation.directions(3, 1) = 1.0;
+  actuation.directions(4, 2) = actuation.directions(5, 3) = 1.0;
+  actuation.low = VectorXd::Constant(4, -2.0);
+  actuation.high = VectorXd::Constant(4, 2.0);
+  actuation.driven = actuation.directions * actuation.directions.transpose();
+  actuation.rest = actuation.compliance = VectorXd::Zero(6);
+  actuation.independent = {true, false, false, true, true, true};
   return actuation;
 }
 
@@ -394,6 +409,41 @@ TEST_CASE("reach: a target that drives cannot bring the tip to is said to be out
   for (int i = 0; i < 3000; ++i) run.step(arm);
   CHECK(run.report.status == ControllerStatus::NotReached);
   CHECK(run.report.tip_error > 1e-3);
+  CHECK(!run.report.arrived);
+}
+
+TEST_CASE("reach: sections that bend in one plane each reach what their planes allow",
+          "[controllers]") {
+  const auto seed = GENERATE(range(0u, 20u));
+  CAPTURE(seed);
+  Random random(seed);
+  const ContinuumRobot robot({{.length = 0.1}, {.length = 0.1}, {.length = 0.1}});
+  const Actuation actuation = in_planes();
+  ReachController controller = make_partly_driven(robot, actuation, {{"task", "direction"}});
+  KinematicArm arm(robot, kTimestep);
+  VectorXd q(6);
+  q << random.uniform(-0.8, 0.8), 0.0, 0.0, random.uniform(-0.8, 0.8), random.uniform(-0.7, 0.7),
+      random.uniform(-0.7, 0.7);
+  arm.move_to(q, {});
+  arm.measurement.X_BG = arm.measurement.X_BE;  // position and direction: one pose does both
+  arm.measurement.has_target = true;
+  arm.move_to(VectorXd::Zero(6), {});
+  ControllerRun run(controller, robot);
+  for (int i = 0; i < 3000; ++i) {
+    run.step(arm);
+    REQUIRE(run.command.q[1] == 0.0);
+    REQUIRE(run.command.q[2] == 0.0);
+  }
+  CHECK(run.report.status == ControllerStatus::Working);
+  CHECK(run.report.arrived);
+  CHECK(run.report.tip_error < 1e-4);
+  CHECK(run.report.angle_error < 1e-3);
+
+  q[1] = 0.8;  // out of the plane of the first section
+  arm.move_to(q, {});
+  arm.measurement.X_BG = arm.measurement.X_BE;
+  for (int i = 0; i < 1500; ++i) run.step(arm);
+  CHECK(run.report.status == ControllerStatus::NotReached);
   CHECK(!run.report.arrived);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "controllers/arm/follow_controller.hpp"
@@ -275,6 +276,32 @@ TEST_CASE("follow: what does not end in driven sections behind a passive shaft i
                                       .body_radius = 0.005,
                                       .springs = springs}),
                     Catch::StartsWith("robot: section 1 is driven and section 2 not"));
+}
+
+TEST_CASE("follow, steer: a section that bends in one plane is refused", "[controllers]") {
+  const SectionParameters section{.length = 0.1, .bend_angle_limit = 2.0};
+  const ContinuumRobot robot({section, section}, {.feed_limit = 0.6});
+  const Eigen::Index plane = GENERATE(0, 1), across = 2 * plane + 1;  // of this section
+  Actuation actuation;
+  actuation.driven = Eigen::MatrixXd::Identity(4, 4);
+  actuation.driven(across, across) = 0.0;
+  actuation.rest = actuation.compliance = Eigen::VectorXd::Zero(4);
+  std::vector<BodySpring> springs(4, kDriven);
+  springs[static_cast<std::size_t>(across)].driven = false;
+  const auto construct = [&]<class Controller>(std::type_identity<Controller>) {
+    const Settings settings(Controller::settings(), bent_path());
+    Controller({.robot = robot,
+                .settings = settings,
+                .timestep = kTimestep,
+                .body_radius = 0.005,
+                .springs = springs,
+                .actuation = actuation});
+  };
+  const auto message = Catch::StartsWith("robot: section " + std::to_string(plane + 1) +
+                                         " is bent in one plane (bend_plane): ");
+  CHECK_THROWS_WITH(construct(std::type_identity<FollowController>{}), message);
+  if (plane == 1)  // else the second section alone steers
+    CHECK_THROWS_WITH(construct(std::type_identity<SteerController>{}), message);
 }
 
 TEST_CASE("steer: the path is the route through a table of branches", "[controllers]") {

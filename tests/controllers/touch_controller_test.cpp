@@ -26,10 +26,15 @@ constexpr double kAtTip = 0.301;      // arc length, of plain_robot [m]
 
 /// An arm without physics before a soft wall, with a controller.
 struct Touching {
-  explicit Touching(Texts texts = {})
+  explicit Touching(Texts texts = {}, std::span<const BodySpring> springs = {},
+                    const Actuation& actuation = kMovesAll)
       : robot(plain_robot()),
         settings(TouchController::settings(), std::move(texts)),
-        controller({robot, settings, kTimestep, std::numeric_limits<double>::infinity()}),
+        controller({.robot = robot,
+                    .settings = settings,
+                    .timestep = kTimestep,
+                    .springs = springs,
+                    .actuation = actuation}),
         arm(robot, kTimestep),
         run(controller, robot) {
     // The tip of this arm is where it is commanded, and the wall gives way. An arm of this
@@ -95,6 +100,35 @@ TEST_CASE(
     REQUIRE(touching.force() == Approx(kForce).epsilon(0.1));
     REQUIRE(touching.run.report.tip_error < 0.002);
   }
+}
+
+TEST_CASE("touch: a section that bends in one plane takes part, one that gives way is refused",
+          "[controllers]") {
+  Actuation actuation;  // the second section bends in the x-z plane
+  actuation.directions = Eigen::MatrixXd::Zero(6, 5);
+  for (const auto& [row, column] : {std::pair{0, 0}, {1, 1}, {2, 2}, {4, 3}, {5, 4}})
+    actuation.directions(row, column) = 1.0;
+  actuation.low = Eigen::VectorXd::Constant(5, -2.0);
+  actuation.high = Eigen::VectorXd::Constant(5, 2.0);
+  actuation.driven = actuation.directions * actuation.directions.transpose();
+  actuation.rest = actuation.compliance = Eigen::VectorXd::Zero(6);
+  actuation.independent = {true, true, true, false, true, true};
+  std::vector<BodySpring> springs;
+  for (const bool driven : actuation.independent)
+    springs.push_back({.stiffness = 0.5, .driven = driven});
+  Touching touching({}, springs, actuation);
+  touching.move_target({0.0, 0.0, 0.005});
+  for (double t = 0.0; t < 4.0; t += kTimestep) {
+    touching.step();
+    REQUIRE(touching.run.command.q[3] == 0.0);
+  }
+  CHECK(touching.force() == Approx(kForce).epsilon(0.01));
+  CHECK(touching.run.report.status == ControllerStatus::Working);
+
+  actuation.compliance[3] = 2.0;  // it gives way across the plane
+  CHECK_THROWS_WITH(Touching({}, springs, actuation),
+                    Catch::StartsWith("robot: section 2 is not bent in every direction "
+                                      "(bend_servo = false): this controller commands"));
 }
 
 TEST_CASE("touch: the tip approaches at the given speed", "[controllers]") {

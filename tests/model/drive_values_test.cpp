@@ -61,6 +61,17 @@ TEST_CASE("drive values: of servos, by section and by link", "[mjcf]") {
                   kBent, {.feed = 0.04, .spin = 0.8}) < 1e-3);
 }
 
+TEST_CASE("drive values: of sections that bend in one plane", "[mjcf]") {
+  constexpr double kRight = std::numbers::pi / 2.0;
+  const std::string more = GENERATE("", "bend_command = \"moment\"\n", "bend_servo = false\n");
+  std::string text =
+      section("bend_plane = \"xz\"\n" + more) + section("bend_plane = \"yz\"\n" + more);
+  if (more == "bend_servo = false\n")
+    text += six("tendon", "distance = 0.01\nmax_tension = 200\ncommand = \"tension\"\n");
+  CHECK(tip_error(text, {{0.9, 0.0, 0.0}, {0.7, -kRight, 0.0}}) < 2e-3);
+  CHECK(tip_error(text, {{0.6, 2.0 * kRight, 0.0}, {0.8, kRight, 0.0}}) < 2e-3);
+}
+
 TEST_CASE("drive values: of sections that turn", "[mjcf]") {
   CHECK(tip_error(section("rotation = \"turning\"\n") + section(""), kBent) < 1e-3);
 }

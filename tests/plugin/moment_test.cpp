@@ -216,6 +216,24 @@ TEST_CASE("moments: a section without load bends by moment times length over EI"
   }
 }
 
+TEST_CASE("moments: a section that bends in one plane has no bend and no moment across it",
+          "[plugin]") {
+  register_probes();
+  const std::string plane = GENERATE("xz", "yz");
+  const ModelPtr model = load_one_arm(
+      arm("test.moments", small_sections(kMotors + "bend_plane = \"" + plane + "\"\n")),
+      kWeightless);
+  const std::vector<double> moments{0.4, -0.2, 0.1, 0.3};
+  run(model, moments);
+  for (std::size_t k = 0; k < moments.size(); ++k) {
+    const auto i = static_cast<Eigen::Index>(k);
+    const double moment = (k % 2 == 0) == (plane == "xz") ? moments[k] : 0.0;
+    CHECK(probe.q[i] == Approx(moment * kLength / kStiffness).epsilon(1e-6));
+    CHECK(probe.moment[i] == Approx(moment));
+    CHECK(probe.gravity_moment[i] == 0.0);
+  }
+}
+
 TEST_CASE("moments: at rest the body's moment is the motor's and that of gravity", "[plugin]") {
   register_probes();
   const bool natural = GENERATE(false, true);

@@ -458,6 +458,8 @@ class BoundArm(BoundRobot):
         self.require({**_ALLOWED, **allowed})
         if table["parts"]:
             raise td.ModelError(f"{self.name}: has {', '.join(table['parts'])}: not supported in worlds")
+        if has_planes(table["coordinates"]):
+            raise td.ModelError(f"{self.name}: has sections that bend in one plane: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
             raise td.ModelError(
                 f"{self.name}: has a servo without a gain or a range of forces: not supported in worlds"
@@ -526,6 +528,12 @@ class BoundArm(BoundRobot):
         for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate"):
             setattr(step, key, self.zeros())
         return step
+
+
+def has_planes(coordinates: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether sections bend in one plane, other than all in the x-z plane: a planar arm has no hinges about x axes."""
+    about_x = [row for row in coordinates if row["joints"] and row["sign"] < 0.0]
+    return bool(about_x) and not all(row["joints"] for row in coordinates)
 
 
 def _delay_of(table: Table, timestep: float) -> int:

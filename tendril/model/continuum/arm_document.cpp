@@ -1,7 +1,5 @@
 #include "tendril/model/continuum/arm_document.hpp"
 
-#include <array>
-
 namespace tendril {
 
 ArmDocument::ArmDocument(const ContinuumDescription& description, MjcfDocument& document)
@@ -9,11 +7,6 @@ ArmDocument::ArmDocument(const ContinuumDescription& description, MjcfDocument& 
       mjcf(document),
       base(document.worldbody.add("body", {{"name", names::kBase}})),
       links(chain_links(description)) {}
-
-std::span<const char> ArmDocument::bend_axes() const {
-  static constexpr std::array<char, 2> kAxes{'x', 'y'};
-  return std::span(kAxes).subspan(robot.planar ? 1 : 0);
-}
 
 std::vector<double> ArmDocument::body_starts() const {
   std::vector<double> starts{0.0};
@@ -31,8 +24,12 @@ void ArmDocument::touches(XmlNode& geom) const {
       .set(stiff_contact());
 }
 
-double ArmDocument::start_bend(std::size_t section) const {
-  return robot.start && !robot.start->bends.empty() ? robot.start->bends[section] : 0.0;
+std::array<double, 2> ArmDocument::start_bend(std::size_t section) const {
+  std::array<double, 2> bend{};
+  if (robot.start && !robot.start->bends.empty())
+    bend[static_cast<std::size_t>(robot.physics[section].first_direction())] =
+        robot.start->bends[section];
+  return bend;
 }
 
 double ArmDocument::start_extension(std::size_t section) const {

@@ -2,7 +2,7 @@
 
 // Private to tendril/model: the model of an arm while its parts write into it.
 
-#include <span>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -23,9 +23,6 @@ struct ArmDocument {
   std::vector<XmlNode*> bodies;
 
   [[nodiscard]] bool has_carriage() const { return robot.base.feed_limit > 0.0 || robot.base.spin; }
-  /// Axes of bending, 'x' and 'y' or, of a planar arm, 'y' alone; the hinges of one axis sum to a
-  /// coordinate of the section.
-  [[nodiscard]] std::span<const char> bend_axes() const;
   /// Body that ends at the tip, and where the tip is along its z axis [m].
   [[nodiscard]] XmlNode& last_body() const { return *bodies.back(); }
   [[nodiscard]] double tip_height() const { return links.back().length / 2.0; }
@@ -37,10 +34,10 @@ struct ArmDocument {
   /// Lets a geom meet others, those of the arm only with `self_collision`.
   void touches(XmlNode& geom) const;
 
-  /// Feed and, of a section from 0, commanded bend and extension past its rest length in the
+  /// Feed and, of a section from 0, commanded bend (u, v) and extension past its rest length in the
   /// keyframe [m], [rad].
   [[nodiscard]] double start_feed() const { return robot.start ? robot.start->feed : 0.0; }
-  [[nodiscard]] double start_bend(std::size_t section) const;
+  [[nodiscard]] std::array<double, 2> start_bend(std::size_t section) const;
   [[nodiscard]] double start_extension(std::size_t section) const;
 };
 

@@ -57,9 +57,12 @@ void add_hinge(ArmDocument& arm, const Link& link, char axis, double start, XmlN
 /// @param turn  of the keyframe's arcs along the link [rad]
 void add_hinges(ArmDocument& arm, const Link& link, double turn, XmlNode& body) {
   if (!link.has_hinges()) return;
-  if (!arm.robot.planar && link.x_first) add_hinge(arm, link, 'x', 0.0, body);
-  add_hinge(arm, link, 'y', turn, body);
-  if (!arm.robot.planar && !link.x_first) add_hinge(arm, link, 'x', 0.0, body);
+  const auto section = static_cast<std::size_t>(link.section - 1);
+  const BendPlane plane = arm.robot.physics[section].bend_plane;
+  const bool has_x = plane != BendPlane::XZ, has_y = plane != BendPlane::YZ;
+  if (has_x && link.x_first) add_hinge(arm, link, 'x', 0.0, body);
+  if (has_y) add_hinge(arm, link, 'y', turn, body);
+  if (has_x && !link.x_first) add_hinge(arm, link, 'x', 0.0, body);
 }
 
 void add_twist(ArmDocument& arm, const Link& link, XmlNode& body) {

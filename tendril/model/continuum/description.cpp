@@ -25,8 +25,8 @@ constexpr KeyInfo kKeys[]{
      "`\"section\"`: two servos per section, with equal moments along it. `\"link\"`: a servo on "
      "every hinge, which is stiffer, and cheaper with the integrator `discrete`"},
     {"planar", "",
-     "the arm bends only in the x-z plane of its base: one hinge per link, about y. It halves the "
-     "cost; the coordinates v stay 0"},
+     "the arm bends only in the x-z plane of its base: `bend_plane = \"xz\"` in every section. It "
+     "halves the cost; the coordinates v stay 0"},
     {"self_collision", "",
      "links that are not neighbors collide. Two arms in one scene collide only if both have it"},
     {"integrator", "",
@@ -56,7 +56,6 @@ void read_top(const Fields& top, ContinuumDescription& robot) {
   robot.compliance = top.choice<Compliance>(
       "compliance", {{"section", Compliance::Section}, {"link", Compliance::Link}});
   robot.self_collision = top.boolean("self_collision", robot.self_collision);
-  robot.planar = top.boolean("planar", robot.planar);
   robot.integrator = top.choice<Integrator>(
       "integrator",
       {{"discrete", Integrator::Discrete}, {"implicitfast", Integrator::ImplicitFast}});
@@ -64,24 +63,13 @@ void read_top(const Fields& top, ContinuumDescription& robot) {
   robot.numerical_damping_time = robot.integrator == Integrator::Discrete ? robot.timestep : 0.0;
 }
 
-/// Refuses a section that would leave the plane of a planar arm.
-void require_planar(const Fields& fields, const SectionPhysics& physics) {
-  constexpr double kAcross = 1e-6;
-  if (physics.torsional_stiffness > 0.0) {
-    fields.refuse(fields.has("poisson_ratio") ? "poisson_ratio" : "torsional_stiffness",
-                  "a planar arm does not twist, must be left out");
-  }
-  if (std::abs(physics.natural_bend[1]) > kAcross)
-    fields.refuse("natural_direction", "a planar arm bends in the x-z plane, must be 0 or pi");
-}
-
 void read_sections(const Fields& top, ContinuumDescription& robot) {
   const std::vector<Fields> tables = top.tables("section");
   if (tables.empty()) top.missing("section", "is missing, one [[section]] at least");
+  const bool planar = top.boolean("planar", false);
   int links = 0;
   for (const Fields& fields : tables) {
-    auto [section, physics] = read_section(fields);
-    if (robot.planar) require_planar(fields, physics);
+    auto [section, physics] = read_section(fields, planar);
     links += physics.links;
     if (links > kMaxLinks) {
       fields.refuse_object(fmt::format(
@@ -121,6 +109,12 @@ Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
 }
 
 }  // namespace
+
+bool ContinuumDescription::is_planar() const noexcept {
+  return std::all_of(physics.begin(), physics.end(), [](const SectionPhysics& section) {
+    return section.bend_plane == BendPlane::XZ;
+  });
+}
 
 double rest_length(const ContinuumDescription& robot) {
   double length = 0.0;

@@ -40,7 +40,6 @@ struct ContinuumDescription {
   std::string name = "arm";
   Compliance compliance = Compliance::Section;
   bool self_collision = false;
-  bool planar = false;  ///< bends in the x-z plane of the base only
   /// Options of the file for the model alone; whoever knows the scene's sets these.
   Integrator integrator = Integrator::Discrete;
   double timestep = 0.002;  ///< [s], > 0
@@ -64,6 +63,9 @@ struct ContinuumDescription {
   std::optional<StartPose> start;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
+
+  /// Returns whether every section bends in the x-z plane of the base only.
+  [[nodiscard]] bool is_planar() const noexcept;
 
   [[nodiscard]] ContinuumRobot kinematics() const { return ContinuumRobot(sections, base); }
 

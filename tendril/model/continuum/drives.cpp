@@ -195,7 +195,7 @@ double about(char axis, double u, double v) { return axis == 'y' ? u : -v; }
 void write_section_bend(ArmDocument& arm, std::size_t i) {
   const SectionPhysics& physics = arm.robot.physics[i];
   const int section = static_cast<int>(i) + 1;
-  for (const char axis : arm.bend_axes()) {
+  for (const char axis : physics.bend_axes()) {
     const std::string name = names::bend(section, axis);
     std::vector<std::string> hinges;
     for (const Link& link : arm.links)
@@ -203,7 +203,8 @@ void write_section_bend(ArmDocument& arm, std::size_t i) {
         hinges.push_back(names::hinge(section, link.index, axis));
     add_sum(name, physics.bend, hinges, arm);
     const double natural = about(axis, physics.natural_bend[0], physics.natural_bend[1]);
-    const double start = about(axis, arm.start_bend(i), 0.0);
+    const auto [start_u, start_v] = arm.start_bend(i);
+    const double start = about(axis, start_u, start_v);
     if (const auto* const servo = std::get_if<ServoDrive>(&physics.bend)) {
       add_servo({.name = name,
                  .transmission = "tendon",
@@ -223,17 +224,18 @@ void write_section_bend(ArmDocument& arm, std::size_t i) {
 /// Bend of a section by a servo on every hinge.
 void write_link_bends(ArmDocument& arm, std::size_t i, const ServoDrive& servo) {
   const double range = bend_command_limit(arm.robot.sections[i]);
+  const auto [start_u, start_v] = arm.start_bend(i);
   for (const Link& link : arm.links) {
     if (link.section != static_cast<int>(i) + 1 || !link.has_hinges()) continue;
     const double fraction = link.bend_fraction;
-    for (const char axis : arm.bend_axes()) {
+    for (const char axis : arm.robot.physics[i].bend_axes()) {
       add_servo({.name = names::hinge(link.section, link.index, axis),
                  .transmission = "joint",
                  .drive = {servo.gain / fraction, servo.damping_time, servo.limit},
                  .stiffness = link.hinge_stiffness,
                  .range = range * fraction,
                  .natural = link.natural(axis),
-                 .start = about(axis, arm.start_bend(i) * fraction, 0.0)},
+                 .start = fraction * about(axis, start_u, start_v)},
                 arm);
     }
   }
@@ -287,7 +289,7 @@ int drive_tendon_count(const ContinuumDescription& robot) {
   int count = 0;
   for (const SectionPhysics& physics : robot.physics) {
     if (is_driven(physics.bend) && robot.compliance == Compliance::Section)
-      count += robot.planar ? 1 : 2;
+      count += static_cast<int>(physics.bend_axes().size());
     if (is_driven(physics.length_drive)) ++count;
   }
   return count;

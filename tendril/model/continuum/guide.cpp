@@ -24,8 +24,8 @@ void write_guide(ArmDocument& arm) {
   if (!guide.exists()) return;
   const double radius = largest_radius(arm.robot), inside = radius + guide.clearance;
   const double half_wall = radius / 2.0, half_length = guide.length / 2.0;
-  for (const char axis : arm.bend_axes()) {
-    const bool along_x = axis == 'y';  // the arm bends about the axis, towards the wall
+  for (const bool along_x : {false, true}) {
+    if (!along_x && arm.robot.is_planar()) continue;  // it does not bend towards these walls
     for (const double side : {1.0, -1.0}) {
       const double offset = side * (inside + half_wall);
       arm.base

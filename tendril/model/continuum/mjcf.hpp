@@ -25,8 +25,8 @@ namespace tendril {
 /// `numerical_damping_time`. With `implicitfast` damped joints have an armature
 /// (joint_damping.hpp).
 ///
-/// A planar robot has the y hinges alone. With a start pose there is a keyframe `start`; with
-/// `bends` in it, the keyframe has these commands and the feed's.
+/// A section that bends in one plane has the hinges of that plane alone. With a start pose there is
+/// a keyframe `start`; with `bends` in it, the keyframe has these commands and the feed's.
 ///
 /// Source: docs/theory/chain.md, "Links for a section". Tested by: continuum_model_test,
 /// arc_fidelity_test.

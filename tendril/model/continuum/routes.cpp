@@ -53,13 +53,13 @@ void read_angle(const Fields& fields, const ContinuumDescription& robot, bool ma
     const std::vector<double> ends = fields.elements("angle", *angle, 2, kAnyNumber);
     route.angle = ends[0];
     route.turn = ends[1] - ends[0];
-    if (robot.planar && route.turn != 0.0)
+    if (robot.is_planar() && route.turn != 0.0)
       fields.refuse("angle",
                     "must be one number in a planar arm, which cannot bend out of its plane");
   } else {
     route.angle = fields.required_number("angle", kAnyNumber);
   }
-  if (robot.planar && std::abs(std::cos(route.angle)) < kAcross)
+  if (robot.is_planar() && std::abs(std::cos(route.angle)) < kAcross)
     fields.refuse("angle", "must not be across the plane of a planar arm: it would not bend it");
 }
 
@@ -136,7 +136,8 @@ std::vector<RouteJoint> joints_along(const ArmDocument& arm, const TendonRoute& 
     if (!route.runs_through(link.section - 1)) continue;
     const double distance = route.distance_at((middle + link.length / 2.0) / length);
     middle += link.length;
-    for (const char axis : arm.bend_axes()) {
+    const auto section = static_cast<std::size_t>(link.section - 1);
+    for (const char axis : arm.robot.physics[section].bend_axes()) {
       if (!link.has_hinges()) break;
       const double lever = axis == 'y' ? -std::cos(route.angle) : std::sin(route.angle);
       if (std::abs(lever) < kNoArm) continue;

@@ -18,6 +18,9 @@ constexpr KeyInfo kSectionKeys[]{
     {"variable_length", "m",
      "largest variable part S_Δ of the length. 0: a section of fixed length; a telescopic section "
      "has no constant part"},
+    {"bend_plane", "",
+     "plane through the section's axis in which alone it bends, by one hinge per link: `\"xz\"` "
+     "or `\"yz\"`; `\"any\"`: in every direction ([one plane](#sections-that-bend-in-one-plane))"},
     {"bend_limit", "rad",
      "largest bend angle. Of a section of variable length: at its full length; at the variable "
      "length s it is bend_limit s / variable_length, so at s = 0, as at the unloaded length, the "
@@ -49,7 +52,7 @@ constexpr KeyInfo kSectionKeys[]{
     {"youngs_modulus", "Pa", "instead of `bending_stiffness`: EI = E π/4 (r^4 - r_i^4)", "none"},
     {"bending_stiffness", "N m^2", "EI; or two numbers"},
     {"torsional_stiffness", "N m^2",
-     "GJ: every link gets a hinge about its axis ([torsion](#torsion)). Not for a planar arm",
+     "GJ: every link gets a hinge about its axis ([torsion](#torsion)). Not with a `bend_plane`",
      "rigid"},
     {"poisson_ratio", "", "ν, instead of `torsional_stiffness`: GJ = EI / (1 + ν)", "none"},
     {"natural_bend", "rad",
@@ -168,6 +171,22 @@ void taper_stiffness(const Fields& fields, const StiffnessProfile& profile,
     section.length_weights.push_back(1.0);
     section.angle_weights.push_back(std::max(part(j, kArcs) + shift(j + 1) - shift(j), 0.0));
   }
+}
+
+/// Refuses what would bend or twist the section out of its plane.
+void require_in_plane(const Fields& fields, const SectionPhysics& physics) {
+  constexpr double kAcross = 1e-6;  // [rad]
+  if (physics.bend_plane == BendPlane::Any) return;
+  if (physics.torsional_stiffness > 0.0) {
+    fields.refuse(fields.has("poisson_ratio") ? "poisson_ratio" : "torsional_stiffness",
+                  "a section that bends in one plane does not twist, must be left out");
+  }
+  const bool is_xz = physics.bend_plane == BendPlane::XZ;
+  if (std::abs(physics.natural_bend[is_xz ? 1 : 0]) > kAcross)
+    fields.refuse(fields.has("natural_direction") ? "natural_direction" : "natural_bend",
+                  is_xz ? "the section bends in the x-z plane: natural_direction must be 0 or pi"
+                        : "the section bends in the y-z plane: natural_direction must be pi/2 or "
+                          "-pi/2");
 }
 
 /// Radii, mass and stiffness, given as such or by the material.
@@ -300,12 +319,24 @@ int read_links(const Fields& fields, const SectionParameters& section, int fallb
                   static_cast<int>(section.length_weights.size()));
 }
 
-SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
+/// @param planar  the file says so of the whole arm: the x-z plane
+BendPlane read_bend_plane(const Fields& fields, bool planar) {
+  const auto plane = fields.choice<BendPlane>(
+      "bend_plane", {{"any", BendPlane::Any}, {"xz", BendPlane::XZ}, {"yz", BendPlane::YZ}});
+  if (!planar) return plane;
+  if (fields.has("bend_plane") && plane != BendPlane::XZ)
+    fields.refuse("bend_plane", "planar = true: must be \"xz\" or left out");
+  return BendPlane::XZ;
+}
+
+SectionPhysics read_physics(const Fields& fields, bool planar, SectionParameters& section) {
   SectionPhysics physics;
+  physics.bend_plane = read_bend_plane(fields, planar);
   physics.links = read_links(fields, section, physics.links);
   read_body(fields, section, physics);
   read_torsion(fields, physics);
   read_natural_bend(fields, physics);
+  require_in_plane(fields, physics);
   physics.color = fields.numbers("color", kColor);
   if (!physics.color.empty() && physics.color.size() != 3 && physics.color.size() != 4)
     fields.refuse("color", "must be red, green, blue and, if there are four, opacity, in [0, 1]");
@@ -319,6 +350,18 @@ SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
 
 }  // namespace
 
+std::span<const char> SectionPhysics::bend_axes() const noexcept {
+  static constexpr std::array<char, 2> kAxes{'x', 'y'};
+  if (bend_plane == BendPlane::Any) return kAxes;
+  return std::span(kAxes).subspan(bend_plane == BendPlane::XZ ? 1 : 0, 1);
+}
+
+std::span<const int> SectionPhysics::bend_directions() const noexcept {
+  static constexpr std::array<int, 2> kDirections{0, 1};
+  if (bend_plane == BendPlane::Any) return kDirections;
+  return std::span(kDirections).subspan(bend_plane == BendPlane::XZ ? 0 : 1, 1);
+}
+
 double rest_length(const SectionParameters& section) {
   return section.length + section.variable_length / 2.0;
 }
@@ -327,13 +370,13 @@ double volume_fraction(const SectionPhysics& physics, double x0, double x1) noex
   return squared_between(physics, x0, x1) / squared_between(physics, 0.0, 1.0);
 }
 
-std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields) {
+std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields, bool planar) {
   std::vector<KeyInfo> keys(std::begin(kSectionKeys), std::end(kSectionKeys));
   for (const KeyRows more : {disk_keys(), turning_keys(), drive_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   fields.refuse_unknown(keys);
   SectionParameters section = read_parameters(fields);
-  SectionPhysics physics = read_physics(fields, section);
+  SectionPhysics physics = read_physics(fields, planar, section);
   read_disks(fields, section, physics);
   read_turning(fields, section, physics);
   return {std::move(section), std::move(physics)};

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,6 +22,13 @@ class Fields;
 inline constexpr int kMaxLinksPerSection = 200;
 inline constexpr int kMaxLinks = 400;
 
+/// Planes through the axis of a section in which it bends.
+enum class BendPlane {
+  Any,  ///< all of them
+  XZ,
+  YZ,
+};
+
 /// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
 /// robot file (docs/reference/robot_file.md).
 struct SectionPhysics {
@@ -35,6 +43,7 @@ struct SectionPhysics {
   /// curve.
   std::vector<double> compliance;
   bool torsion_tapers = false;  ///< GJ in proportion to EI, else even
+  BendPlane bend_plane = BendPlane::Any;
   /// Bend of the section when no moment acts on it, u and v (`bend_vector`) [rad].
   std::array<double, 2> natural_bend{};
   std::optional<Taper> backbone_radius;  ///< of the elastic rod in a body of disks, if given [m]
@@ -54,6 +63,14 @@ struct SectionPhysics {
   bool gives_way = false;        ///< `bend_servo = false` is in the file
   ServoDrive turn = kTurnServo;  ///< on the section's base, only of one that turns
 
+  /// Axes about which links bend: 'x' for the coordinate v, 'y' for u; the hinges of one axis sum
+  /// to that coordinate.
+  [[nodiscard]] std::span<const char> bend_axes() const noexcept;
+  /// Coordinates of the bend that the section has: 0 is u, 1 is v.
+  [[nodiscard]] std::span<const int> bend_directions() const noexcept;
+  /// The first of them, in which a start pose bends it.
+  [[nodiscard]] int first_direction() const noexcept { return bend_directions().front(); }
+
   /// EI/L: the moment that bends the whole unloaded section by 1 rad [N m].
   [[nodiscard]] double bend_stiffness() const noexcept {
     return bending_stiffness / unloaded_length;
@@ -67,6 +84,8 @@ struct SectionPhysics {
 [[nodiscard]] double volume_fraction(const SectionPhysics& physics, double x0, double x1) noexcept;
 
 /// Reads the kinematics and the body of a table [[section]], all but its drives.
-[[nodiscard]] std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields);
+/// @param planar  the whole arm bends in the x-z plane
+[[nodiscard]] std::pair<SectionParameters, SectionPhysics> read_section(const Fields& fields,
+                                                                        bool planar);
 
 }  // namespace tendril

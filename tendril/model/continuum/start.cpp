@@ -18,14 +18,16 @@ constexpr KeyInfo kKeys[]{
      "end of the guide or from the base; straight after them",
      "straight"},
     {"bends", "rad",
-     "commanded bend of each section in that plane, stored in `ctrl` of the keyframe with the "
-     "feed. Without a controller the arm keeps these commands",
+     "commanded bend of each section in that plane, or in its own with `bend_plane = \"yz\"`, "
+     "stored in `ctrl` of the keyframe with the feed. Without a controller the arm keeps these "
+     "commands",
      "0"},
     {"variable_lengths", "m",
      "variable part of the length of each section, 0 of one of fixed length; stored in `ctrl`, too",
      "half of the range"}};
 
-std::vector<std::pair<double, double>> read_arcs(const Fields& fields) {
+std::vector<std::pair<double, double>> read_arcs(const Fields& fields,
+                                                 const ContinuumDescription& robot) {
   std::vector<std::pair<double, double>> arcs;
   const std::vector<double> numbers = fields.numbers("arcs", kAnyNumber);
   if (numbers.size() % 2 != 0) fields.refuse("arcs", "must be pairs of curvature and length");
@@ -33,6 +35,11 @@ std::vector<std::pair<double, double>> read_arcs(const Fields& fields) {
     if (numbers[i + 1] <= 0.0) fields.refuse("arcs", "every length must be positive");
     arcs.emplace_back(numbers[i], numbers[i + 1]);
   }
+  for (std::size_t i = 0; i < robot.physics.size() && !arcs.empty(); ++i)
+    if (robot.physics[i].bend_plane == BendPlane::YZ)
+      fields.refuse("arcs", fmt::format("must be left out: they are in the x-z plane, and section "
+                                        "{} bends in the y-z plane alone",
+                                        i + 1));
   return arcs;
 }
 
@@ -83,7 +90,7 @@ StartPose read_start(const Fields& fields, const ContinuumDescription& robot) {
   if (start.feed > robot.base.feed_limit)
     fields.refuse("feed",
                   fmt::format("must be in [0, {}], the base's feed", robot.base.feed_limit));
-  start.arcs = read_arcs(fields);
+  start.arcs = read_arcs(fields, robot);
   start.bends = read_bends(fields, robot);
   start.variable_lengths = read_lengths(fields, robot);
   return start;

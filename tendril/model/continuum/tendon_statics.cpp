@@ -132,8 +132,9 @@ std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& rob
     const auto section = static_cast<std::size_t>(i);
     const bool is_free = !is_driven(robot.physics[section].bend) && !is_passive(robot, section);
     const int k = kinematics.coordinate_index(i);
-    if (is_free) rows.push_back(k);
-    if (is_free && !robot.planar) rows.push_back(k + 1);
+    if (is_free)
+      for (const int direction : robot.physics[section].bend_directions())
+        rows.push_back(k + direction);
     if (has_free_length(robot, section)) rows.push_back(k + 2);
   }
   return rows;
@@ -146,10 +147,16 @@ Eigen::MatrixXd all_moments(const ContinuumDescription& robot, const ContinuumRo
   Eigen::MatrixXd moments = -TendonMap(kinematics, tendon_routes(robot)).jacobian().transpose();
   for (int i = 0; i < kinematics.section_count(); ++i) {
     const int k = kinematics.coordinate_index(i);
-    if (robot.planar)
-      moments.row(k + 1).setZero();
-    else
-      drop_weak_direction(moments.middleRows<2>(k));
+    switch (robot.physics[static_cast<std::size_t>(i)].bend_plane) {
+      case BendPlane::Any:
+        drop_weak_direction(moments.middleRows<2>(k));
+        break;
+      case BendPlane::XZ:
+        moments.row(k + 1).setZero();
+        break;
+      case BendPlane::YZ:
+        moments.row(k).setZero();
+    }
   }
   return moments;
 }
@@ -180,7 +187,7 @@ std::optional<int> undriven_section(const ContinuumDescription& robot,
     const bool has_rows = !is_driven(robot.physics[i].bend) && !is_passive(robot, i);
     const bool has_bend = is_driven(robot.physics[i].bend) || !needs_bend(i);
     if (!has_bend && !has_rows) return static_cast<int>(i);  // passive
-    for (int k = 0; has_rows && k < (robot.planar ? 1 : 2); ++k) {
+    for (std::size_t k = robot.physics[i].bend_directions().size(); has_rows && k > 0; --k) {
       --row;
       if (has_bend) continue;
       bends.push_back(row);
@@ -202,7 +209,11 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
 }
 
 std::optional<int> section_driven_in_part(const ContinuumDescription& robot) {
-  return undriven_section(robot, [](std::size_t) { return true; });
+  const std::optional<int> undriven = undriven_section(robot, [](std::size_t) { return true; });
+  if (robot.is_planar()) return undriven;
+  for (auto i = static_cast<int>(robot.physics.size()) - 1; i > undriven.value_or(-1); --i)
+    if (robot.physics[static_cast<std::size_t>(i)].bend_plane != BendPlane::Any) return i;
+  return undriven;
 }
 
 namespace {
@@ -254,7 +265,7 @@ void require_drives(const Fields& top, const ContinuumDescription& robot) {
           ? "has no servos and cannot be bent in every direction and lengthened: a controller "
             "needs "
             "at least three chambers or tendons around the backbone that end in it"
-      : robot.planar
+      : robot.physics[i].bend_plane != BendPlane::Any
           ? "has no bend servo and cannot be bent both ways: a controller needs two tendons or "
             "chambers on opposite sides"
           : "has no bend servo and cannot be bent in every direction: a controller needs at least "
@@ -336,8 +347,9 @@ std::vector<ServoCoordinate> servo_coordinates(const ContinuumDescription& robot
     const Section& section = kinematics.section(i);
     const int k = kinematics.coordinate_index(i);
     const double limit = section.bend_angle_limit();
-    for (int axis = 0; is_driven(physics.bend) && axis < (robot.planar ? 1 : 2); ++axis)
-      all.push_back({k + axis, -limit, limit});
+    if (is_driven(physics.bend))
+      for (const int direction : physics.bend_directions())
+        all.push_back({k + direction, -limit, limit});
     if (section.is_extensible() && is_driven(physics.length_drive))
       all.push_back({k + 2, section.retracted(), section.variable_length()});
   }
@@ -353,7 +365,7 @@ bool is_balanced(const Eigen::MatrixXd& moments, Eigen::Index coordinate) {
 }  // namespace
 
 Actuation actuation(const ContinuumDescription& robot) {
-  if (!robot.planar && !section_driven_in_part(robot)) return {};
+  if (!robot.is_planar() && !section_driven_in_part(robot)) return {};
   const ContinuumRobot kinematics = robot.kinematics();
   const Eigen::Index n = kinematics.coordinate_count();
   const std::vector<ServoCoordinate> servos = servo_coordinates(robot, kinematics);
@@ -367,6 +379,11 @@ Actuation actuation(const ContinuumDescription& robot) {
   actuation.rest = -body_moments(robot, kinematics, Eigen::VectorXd::Zero(n));
   actuation.rest.array() /= stiffness.array();
   actuation.compliance = stiffness.cwiseInverse();
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const SectionPhysics& physics = robot.physics[static_cast<std::size_t>(i)];
+    if (physics.bend_plane != BendPlane::Any)
+      actuation.compliance[kinematics.coordinate_index(i) + 1 - physics.first_direction()] = 0.0;
+  }
   std::vector<Eigen::VectorXd> columns;
   std::vector<double> low, high;
   for (const ServoCoordinate& servo : servos) {
@@ -415,7 +432,8 @@ std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
   Eigen::VectorXd q = Eigen::VectorXd::Zero(kinematics.coordinate_count());
   for (int i = 0; i < kinematics.section_count(); ++i) {
     const int k = kinematics.coordinate_index(i);
-    q[k] = robot.start->bends[static_cast<std::size_t>(i)];
+    const auto section = static_cast<std::size_t>(i);
+    q[k + robot.physics[section].first_direction()] = robot.start->bends[section];
     if (kinematics.section(i).is_extensible())  // the start pose's lengths are at half their range
       q[k + 2] = kinematics.section(i).variable_length() / 2.0;
   }

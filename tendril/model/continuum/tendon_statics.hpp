@@ -29,8 +29,8 @@ struct ContinuumDescription;
 /// and no tendon or chamber ends in it. Those that run past it bend it, but are not commanded to.
 [[nodiscard]] bool is_passive(const ContinuumDescription& robot, std::size_t section);
 
-/// Coordinates that only tendons and chambers hold: u and v (planar: u) of the sections whose bend
-/// has no drive and that are not passive, s of those whose variable length has none.
+/// Coordinates that only tendons and chambers hold: those of the bends of sections which have no
+/// drive of it and are not passive, s of those whose variable length has none.
 [[nodiscard]] std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot);
 
 /// Moments and forces of unit tensions on these coordinates: coordinates x tendons [m], [1].
@@ -41,7 +41,8 @@ struct ContinuumDescription;
 /// so, `bend_servo = false`. The last one of several.
 [[nodiscard]] std::optional<int> section_without_drive(const ContinuumDescription& robot);
 
-/// The same of all sections: the last one that is passive, or has fewer tendons than directions.
+/// The same of all sections: the last one that is passive, has fewer tendons than directions, or,
+/// unless the whole arm is planar, bends in one plane.
 [[nodiscard]] std::optional<int> section_driven_in_part(const ContinuumDescription& robot);
 
 /// What drives, tendons and chambers do to the coordinates; default: they move everything. Without

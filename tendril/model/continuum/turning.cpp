@@ -47,7 +47,9 @@ void require_turning(const Fields& top, const ContinuumDescription& robot) {
     const auto refuse = [&](std::string_view why) {
       tables[i].refuse("rotation", fmt::format("{}, must be \"bending\"", why));
     };
-    if (robot.planar) refuse("a planar arm does not turn");
+    for (const SectionPhysics& section : robot.physics)
+      if (section.bend_plane != BendPlane::Any)
+        refuse("the arm has sections that bend in one plane, which does not turn");
     if (robot.guide.exists()) refuse("the arm has a guide, in which it does not turn");
     if (!robot.tendons.empty()) refuse("the arm has tendons, which a turn would wind up");
     if (!robot.chambers.empty()) refuse("the arm has chambers, which do not turn");
