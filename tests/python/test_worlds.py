@@ -163,6 +163,46 @@ def test_the_base_of_an_arm_is_fed_as_in_the_c_engine(experiment, tmp_path):
     assert worlds.qpos.numpy()[0] == pytest.approx(meant[0], abs=5e-6)
 
 
+SWINGING = "links = 4\ndamping_time = 0.01\nbend_damping_time = 0.01"
+JUMPS = """
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.3, 0.302, 0.55, 0.552, 2]
+points = [
+  [0.02, 0.01, 0.19], [0.02, 0.01, 0.19], [0.06, 0, 0.17], [0.06, 0, 0.17], [-0.02, 0.05, 0.18], [-0.02, 0.05, 0.18]
+]
+[vary]
+"controller.rate_limit" = { uniform = [1, 6] }
+"""
+
+
+@pytest.mark.parametrize("move_time", ["", "move_time = 0.3\n"])
+def test_moves_of_an_arm_that_swings_are_timed_as_in_the_c_engine(experiment, tmp_path, beside_c, move_time):
+    file = experiment()
+    # The payload makes it swing, and so takes two periods by default.
+    robot = ROBOT.replace("links = 4", SWINGING) + "[tip]\npayload = 0.2\n" + CONTROLLER + move_time
+    (tmp_path / "robot.toml").write_text(robot)
+    file.write_text(JUMPS)
+    worlds, seeds = Worlds(file, 2, "cpu", seed=3), (3, 4)
+    runs = [td.Experiment(file).start(seed) for seed in seeds]
+    at_once = td.Experiment(file).start(3, set={"controller.move_time": 0})
+    tip = worlds.model.site("arm_tip").id
+    for steps in (230, 100, 450):  # within the move after each jump, and after the last one
+        beside_c(worlds, runs, steps)
+        tips = np.stack([run.data.site_xpos[tip] for run in runs])
+        assert np.abs(worlds._data.site_xpos.numpy()[:, tip] - tips).max() < 1e-4  # m
+        for _ in range(steps):
+            at_once.step()
+        assert steps == 450 or np.abs(at_once.data.site_xpos[tip] - tips[0]).max() > 5e-3  # m: the time matters
+    assert np.ptp(tips, axis=0).max() > 1e-4  # m: the draws matter
+    worlds.reset(np.array([True, False]))
+    worlds.step(780)
+    assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - tips[0]).max() < 1e-4
+
+
 def test_worlds_are_reset_one_by_one(experiment):
     worlds = Worlds(experiment(), 2, "cpu")
     worlds.step(20)

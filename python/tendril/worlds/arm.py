@@ -27,6 +27,7 @@ STABILITY_FRACTION = 0.5  # of the damping of the fundamental mode
 ERROR_LIMIT = 0.03  # m, of the integral
 RATE_LIMIT = 3.0  # rad/s, likewise
 FRACTION_OF_LIMIT = 0.98  # of a servo's force
+SMOOTH_PEAK_RATE = 1.875  # of a smooth step
 
 _ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
 _CONTROLLER = re.compile(r"^\[controller\].*?(?=^\[+[\w.]+\]+\s*(?:#.*)?$|\Z)", re.M | re.S)  # of a robot file

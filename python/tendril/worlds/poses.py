@@ -15,6 +15,7 @@ import warp as wp
 import tendril as td
 from tendril.worlds.arm import (
     LENGTH_SCALE,
+    SMOOTH_PEAK_RATE,
     Arm,
     BoundArm,
     Integral,
@@ -38,7 +39,6 @@ from tendril.worlds.kinematics import chain_of
 from tendril.worlds.tables import Table, stacked
 
 ZERO, ONE = number(0.0), number(1.0)
-PEAK_RATE = number(1.875)  # of a smooth step
 WORKING, FINISHED, JAMMED = (
     wp.constant(int(status))
     for status in (td.ControllerStatus.WORKING, td.ControllerStatus.FINISHED, td.ControllerStatus.JAMMED)
@@ -155,7 +155,7 @@ def _begin(arm: Arm, schedule: _Schedule, world: int, settings: _Settings, step:
         if chain.first_coordinate[i + 1] > k + 2:
             s = schedule.poses[row, 0, k + 2] - memory.start[world, k + 2]
             length = wp.max(length, wp.abs(s) / number(LENGTH_SCALE))
-    duration = wp.max(settings.start_delay, PEAK_RATE * length / settings.rate_limit)
+    duration = wp.max(settings.start_delay, number(SMOOTH_PEAK_RATE) * length / settings.rate_limit)
     memory.state[world].start_feed = step.feed[world]
     memory.state[world].start_time = duration
     memory.state[world].time = -duration

@@ -37,6 +37,7 @@ from tendril.worlds.avoidance import Avoidance, Plan, Planning, plan_motion
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable
 from tendril.worlds.controller import Controller, Engine
 from tendril.worlds.kinematics import chain_of
+from tendril.worlds.move_timing import MoveTiming, forget_move, time_move, timing_for
 from tendril.worlds.obstacle_descent import Descent
 from tendril.worlds.pose_search import Trees
 from tendril.worlds.solver import LEAST_PROGRESS, solver_functions, work_for
@@ -97,6 +98,7 @@ class _Memory:
     begun: wp.array(dtype=bool)
     q: rows  # commanded without corrections
     feed: numbers  # of the base, as commanded, m
+    timing: MoveTiming
     known: wp.array(dtype=int)  # whether the target has been seen
     sample: wp.array(dtype=vec3)  # of the target
     motion: wp.array(dtype=mat33)  # of the target: position, velocity, acceleration, a column each
@@ -316,7 +318,7 @@ def _command(
 
     # 1. Move the commands towards the solution, within the rate.
     largest = wp.max(number(1e-12), largest_change(chain, solution[world], memory.q[world]))
-    scale = wp.min(one, settings.rate_limit * h / largest)
+    scale = time_move(memory.timing, settings.rate_limit * h / largest, h, world)
     advance = solution_feed[world] - memory.feed[world]
     if arm.feed_joint >= 0:
         scale = wp.min(scale, settings.feed_speed * h / wp.max(wp.abs(advance), number(1e-12)))
@@ -400,6 +402,7 @@ def _forget(
         aim.start[world, k] = straight[k]
     forget_integral(world, integral)
     memory.begun[world] = False
+    forget_move(world, memory.timing)
     memory.known[world] = 0
     memory.motion[world] = mat33()
     memory.quiet[world] = number(0.0)
@@ -421,12 +424,6 @@ class Reach(Controller):
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
-        for table in tables:
-            move_time = table["settings"]["move_time"]
-            if float(move_time or table["swing_period"]) > 0.0:
-                raise td.ModelError(
-                    f"{bound.name}: move_time = {move_time or 'default'} of an arm that swings: must be 0 in worlds"
-                )
         self._chain = chain_of(bound.robot, wp.float64, device)
         self._work = work_for(bound.robot, count, wp.float64, device)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
@@ -451,7 +448,7 @@ class Reach(Controller):
         self._aim = self._told = aim
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
-        memory.q, memory.feed = bound.zeros(n), bound.zeros()
+        memory.q, memory.feed, memory.timing = bound.zeros(n), bound.zeros(), timing_for(bound)
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
