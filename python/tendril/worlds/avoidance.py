@@ -14,7 +14,6 @@ import tendril as td
 from tendril.worlds.arm import (
     Arm,
     ArmSettings,
-    BoundArm,
     Step,
     functions,
     largest_change,
@@ -24,6 +23,7 @@ from tendril.worlds.arm import (
     tables,
     vec3,
 )
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.controller import Engine
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.move_timing import MoveTiming, forget_move, time_move, timing_for

@@ -15,7 +15,6 @@ import warp as wp
 import tendril as td
 from tendril.worlds.arm import (
     Arm,
-    BoundArm,
     Integral,
     Step,
     cholesky_solve,
@@ -34,6 +33,7 @@ from tendril.worlds.arm import (
     tables,
     vec3,
 )
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
 from tendril.worlds.controller import ControllerOfPath, Engine
 from tendril.worlds.kinematics import chain_of

@@ -9,7 +9,8 @@ from typing import Any
 
 import warp as wp
 
-from tendril.worlds.arm import SMOOTH_PEAK_RATE, BoundArm, number, numbers, smooth_step
+from tendril.worlds.arm import SMOOTH_PEAK_RATE, number, numbers, smooth_step
+from tendril.worlds.bound_arm import BoundArm
 
 PERIODS = 2.0
 JUMP = number(2.0)  # steps at the rate limit by which a goal moves away

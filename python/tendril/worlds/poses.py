@@ -17,7 +17,6 @@ from tendril.worlds.arm import (
     LENGTH_SCALE,
     SMOOTH_PEAK_RATE,
     Arm,
-    BoundArm,
     Integral,
     Step,
     compensate_deflection,
@@ -34,6 +33,7 @@ from tendril.worlds.arm import (
     tables,
     vec3,
 )
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.controller import ControllerOfPath
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.tables import Table, stacked

@@ -16,7 +16,6 @@ import tendril as td
 from tendril.worlds.arm import (
     DIRECTION_ARM,
     Arm,
-    BoundArm,
     Integral,
     Step,
     compensate_deflection,
@@ -34,6 +33,7 @@ from tendril.worlds.arm import (
     wide_matrix,
 )
 from tendril.worlds.avoidance import Avoidance, Plan, Planning, plan_motion
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable
 from tendril.worlds.controller import Controller, Engine
 from tendril.worlds.kinematics import chain_of
