@@ -239,6 +239,22 @@ def test_without_controllers_the_controls_are_the_callers(experiment):
         assert worlds.qpos.numpy()[row] == pytest.approx(data.qpos, abs=1e-6)
 
 
+TETRAHEDRON = ((0.01, 0, 0), (-0.01, 0.01, 0), (-0.01, -0.01, 0), (0, 0, 0.2))
+
+
+def test_an_arm_with_a_skin_is_in_worlds(experiment, tmp_path):
+    file = experiment(controller='[skin]\nfile = "skin.stl"\n' + CONTROLLER)
+    faces = [[TETRAHEDRON[i] for i in range(4) if i != left] for left in range(4)]
+    triangles = "".join(
+        "facet normal 0 0 1\nouter loop\n"
+        + "".join(f"vertex {x} {y} {z}\n" for x, y, z in face)
+        + "endloop\nendfacet\n"
+        for face in faces
+    )
+    (tmp_path / "skin.stl").write_text(f"solid skin\n{triangles}endsolid skin\n")
+    assert [controller.name for controller in Worlds(file, 1, "cpu").controllers] == ["arm"]
+
+
 def test_models_with_other_elements_are_refused():
     one = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     two = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/><geom size='1'/></worldbody></mujoco>")
@@ -253,6 +269,7 @@ def test_models_with_other_elements_are_refused():
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
+        ({"set": {"robot.planar": True}}, "arm: is driven in part: not supported by tendril.reach in worlds"),
         (
             {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},
             "must be tendril.reach",

@@ -218,5 +218,5 @@ def test_a_wall_stops_planned_poses_as_in_the_c_engine(experiment):
 
 
 def test_what_has_no_equal_on_a_device_is_refused_in_one_line():
-    with pytest.raises(td.ModelError, match="^arm: has tendons: not supported in worlds$"):
-        Worlds(td.share / "scenes/tendon_arm/follow.toml", 1, "cpu")
+    with pytest.raises(td.ModelError, match="^scope: has passive sections: not supported in worlds$"):
+        Worlds(td.share / "scenes/colonoscope/follow.toml", 1, "cpu")

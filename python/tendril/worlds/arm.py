@@ -57,6 +57,7 @@ class Arm:
     sign: numbers  # of each coordinate
     offset: numbers
     servo: wp.array(dtype=int)  # of the whole section, or -1
+    shares: wp.array(dtype=int)  # a servo of the whole section, or tendons
     is_slide: wp.array(dtype=int)
     stiffness: rows
     scale: numbers  # 1, or LENGTH_SCALE
@@ -83,6 +84,7 @@ class Step:
     speed: rows
     load: rows
     joint_load: rows
+    pull: rows  # of tendons on each coordinate's joints
     jacobian: tables  # of the tip: (worlds, 6, coordinates)
     deflection: wp.array(dtype=vec3)  # of the tip, by an uneven load within the sections
     uneven: wp.array2d(dtype=vec3)  # the same of each coordinate's section
@@ -195,7 +197,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
             out.jacobian[world, r, k] = move_in_base[r]
             out.jacobian[world, r + 3, k] = turn_in_base[r]
         out.uneven[world, k] = vec3(zero, zero, zero)
-        if arm.servo[k] >= 0 and arm.stiffness[b, k] > zero:
+        if arm.shares[k] != 0 and arm.stiffness[b, k] > zero:
             deflection += (loaded - load * move) / arm.stiffness[b, k]
             out.uneven[world, k] = to_base * ((own_loaded - load * own_move) / arm.stiffness[b, k])
     out.deflection[world] = to_base * deflection
@@ -382,7 +384,7 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
                     b,
                     s,
                     arm.sign[k] * (desired + arm.lag[b, s] * rate),
-                    step.load[world, k],
+                    step.load[world, k] + step.pull[world, k],
                     step.sum[world, k],
                     step.speed[world, k],
                 )
@@ -390,17 +392,18 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
         else:
             for i in range(arm.first_joint[k], arm.first_joint[k + 1]):
                 s = arm.joint_servo[i]
-                joint = arm.joint[i]
-                ctrl[world, arm.control[s]] = float(
-                    _setpoint(
-                        arm,
-                        b,
-                        s,
-                        arm.sign[k] * arm.fraction[i] * (desired + arm.lag[b, s] * rate),
-                        step.joint_load[world, i],
-                        number(engine.qpos[world, engine.qpos_address[joint]]),
-                        number(engine.qvel[world, engine.dof_address[joint]]),
+                if s >= 0:
+                    joint = arm.joint[i]
+                    ctrl[world, arm.control[s]] = float(
+                        _setpoint(
+                            arm,
+                            b,
+                            s,
+                            arm.sign[k] * arm.fraction[i] * (desired + arm.lag[b, s] * rate),
+                            step.joint_load[world, i] + step.pull[world, k],
+                            number(engine.qpos[world, engine.qpos_address[joint]]),
+                            number(engine.qvel[world, engine.dof_address[joint]]),
+                        )
                     )
-                )
     if arm.feed_joint >= 0:
         ctrl[world, arm.control[arm.feed_servo]] = float(feed_setpoint(arm, world, step))

@@ -27,6 +27,7 @@ from tendril.worlds.arm import (
 )
 from tendril.worlds.controller import engine_of
 from tendril.worlds.tables import BoundRobot, Table
+from tendril.worlds.tendons import tendons_for, write_tendons
 
 _ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
 # Tables of a robot file that are not of its kinematics.
@@ -66,7 +67,7 @@ class BoundArm(BoundRobot):
         self.robot = robots[0]
         if any(pickle.dumps(other) != pickle.dumps(self.robot) for other in robots):
             raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
-        self.arm = self._bind(model)
+        self.arm, self._tendons = self._bind(model), tendons_for(self, model)
         self.step = self._step()
         self.integral = self._integral(model.opt.timestep)
 
@@ -77,6 +78,8 @@ class BoundArm(BoundRobot):
 
     def write_setpoints(self, data: Any) -> None:
         """Writes `ctrl` from the command of the step."""
+        if self._tendons is not None:
+            self.launch(write_tendons, [self.arm, self._tendons, self.engine, self.step, data.ctrl])
         self.launch(write_setpoints, [self.arm, self.engine, self.step, data.ctrl])
 
     def _bind(self, model: Any) -> Any:
@@ -94,6 +97,7 @@ class BoundArm(BoundRobot):
         arm.offset = self.numbers([row["offset"] for row in coordinates])
         arm.stiffness = self.numbers([[row["stiffness"] for row in one["coordinates"]] for one in tables])
         arm.servo = self.integers([row["servo"] for row in coordinates])
+        arm.shares = self.integers([row["servo"] >= 0 or row["has_tendons"] for row in coordinates])
         arm.is_slide = self.integers([row["is_slide"] for row in coordinates])
         arm.scale = self.numbers([LENGTH_SCALE if row["is_slide"] else 1.0 for row in coordinates])
         arm.control = self.integers([model.actuator_ctrladr[servo["actuator"]] for servo in servos])
@@ -117,7 +121,7 @@ class BoundArm(BoundRobot):
     def _step(self) -> Any:
         n, joints = self.arm.coordinates, self.arm.joint.shape[0]
         step = Step()
-        for key in ("sum", "speed", "load", "q_rate", "command", "change"):
+        for key in ("sum", "speed", "load", "pull", "q_rate", "command", "change"):
             setattr(step, key, self.zeros(n))
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)

@@ -422,6 +422,9 @@ class Reach(Controller):
         :raises ModelError: what this controller does not do on a device
         """
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
+        avoids = bound.setting("avoidance") == "true"
+        if not avoids and not tables[0]["moves_all"]:
+            raise td.ModelError(f"{bound.name}: is driven in part: not supported by tendril.reach in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._chain = chain_of(bound.robot, wp.float64, device)
@@ -456,7 +459,7 @@ class Reach(Controller):
         memory.failed_frame, memory.roll_offset = bound.zeros(kind=mat33), bound.zeros()
         memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
-        aim.avoids, aim.there = bound.setting("avoidance") == "true", bound.zeros(kind=bool)
+        aim.avoids, aim.there = avoids, bound.zeros(kind=bool)
         self._avoidance = Avoidance(bound, model) if aim.avoids else None
         self._contacts = BoundContacts(bound, model)
         self._straight = bound.numbers(bound.robot.coordinates(bound.robot.straight))
