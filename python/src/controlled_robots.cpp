@@ -117,6 +117,23 @@ nb::dict tendon_dict(const ArmBinding::Parts& arm) {
   return out;
 }
 
+/// Hinges about the axes of the links, section by section.
+nb::list twist_list(const ArmBinding::Parts& arm) {
+  nb::list sections;
+  std::size_t next = 0;
+  for (const TwistingSection& section : arm.mechanics.twists().sections()) {
+    nb::list hinges;
+    for (const TwistingSection::Hinge& hinge : section.hinges)
+      hinges.append(
+          nb::make_tuple(arm.twists[next++].joint, hinge.mass, hinge.stiffness, hinge.damping));
+    nb::dict row;
+    row["bend"] = section.bend;
+    row["hinges"] = hinges;
+    sections.append(row);
+  }
+  return sections;
+}
+
 void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescription& description,
              const mjModel& m) {
   const ArmMechanics& mechanics = arm.mechanics;
@@ -143,7 +160,6 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
       "friction of tendons");
   add(!mechanics.turns().empty(), "sections that turn");
   add(mechanics.options().guide_length > 0.0, "a guide");
-  add(!mechanics.twists().empty(), "twist");
   add(mechanics.has_spin(), "a spin of the base");
   add(coordinates_have(&ArmCoordinate::is_motor), "motors");
   add(coordinates_have(&ArmCoordinate::is_passive), "passive sections");
@@ -178,6 +194,7 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
   out["servos"] = servos;
   out["coordinates"] = coordinates;
   out["parts"] = parts;
+  if (!mechanics.twists().empty()) out["twists"] = twist_list(arm);
   out["moves_all"] = actuation(description).moves_all();
   if (!mechanics.tendon_drive().tendons().empty()) out["tendon_drive"] = tendon_dict(arm);
 }

@@ -80,12 +80,14 @@ class Arm:
 class Step:
     """The measurement and the command of one step, a row for each world; base frame."""
 
+    q: rows  # coordinates
     sum: rows  # of each coordinate's joints
     speed: rows
     load: rows
     joint_load: rows
     pull: rows  # of tendons on each coordinate's joints
     jacobian: tables  # of the tip: (worlds, 6, coordinates)
+    swing: wp.array(dtype=vec6)  # of the tip by twist: displacement, m, and rotation, rad
     deflection: wp.array(dtype=vec3)  # of the tip, by an uneven load within the sections
     uneven: wp.array2d(dtype=vec3)  # the same of each coordinate's section
     tip: wp.array(dtype=vec3)
@@ -189,6 +191,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
             move += fraction * rate
             loaded += (fraction * weight) * rate
         sign = arm.sign[k]
+        out.q[world, k] = sign * sum + arm.offset[k]
         out.sum[world, k] = sum
         out.speed[world, k] = speed
         out.load[world, k] = load
@@ -296,20 +299,26 @@ def integrate(
 
     `turn` is a rotation times DIRECTION_ARM, and counts with 6 equations.
     """
-    h, settings = arm.timestep, arm.settings[world % arm.rows]
-    known, angle = position + vec3(), turn + vec3()
+    h, settings, swing = arm.timestep, arm.settings[world % arm.rows], step.swing[world]
+    # Without the swing of the twist, which the integral would excite.
+    moved, turned = vec3(swing[0], swing[1], swing[2]), vec3(swing[3], swing[4], swing[5])
+    R = step.tip_frame[world]
+    axis = vec3(R[0, 2], R[1, 2], R[2, 2])
+    turned = number(DIRECTION_ARM) * (turned - wp.dot(axis, turned) * axis)
+    known, angle = position + moved, turn + turned
     if settings.delay > 0:
         i = integral.oldest[world]
         late = integral.late[world, i] + vec6()
-        integral.late[world, i] = vec6(position[0], position[1], position[2], turn[0], turn[1], turn[2])
+        integral.late[world, i] = vec6(known[0], known[1], known[2], angle[0], angle[1], angle[2])
         integral.oldest[world] = (i + 1) % settings.delay
         known = vec3(late[0], late[1], late[2])
         angle = vec3(late[3], late[4], late[5])
     if frozen or settings.integral_gain <= number(0.0):
         return known
     one, tiny, limit = number(1.0), number(1e-30), number(ERROR_LIMIT)
-    p = known * wp.min(one, limit / wp.max(wp.length(known), tiny))
-    a = angle * wp.min(one, limit / wp.max(wp.length(angle), tiny))
+    p, a = known + moved, angle + turned  # once more: the loop damps it
+    p *= wp.min(one, limit / wp.max(wp.length(p), tiny))
+    a *= wp.min(one, limit / wp.max(wp.length(a), tiny))
     e = vec6(p[0], p[1], p[2], a[0], a[1], a[2])
     damped_step(arm, world, settings.integral_damping, e, equations, step)
     factor = integral_gain(settings) * h

@@ -28,6 +28,7 @@ from tendril.worlds.arm import (
 from tendril.worlds.controller import engine_of
 from tendril.worlds.tables import BoundRobot, Table
 from tendril.worlds.tendons import tendons_for, write_tendons
+from tendril.worlds.twists import forget_twists, measure_twists, twist_command, twists_for
 
 _ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
 # Tables of a robot file that are not of its kinematics.
@@ -67,17 +68,27 @@ class BoundArm(BoundRobot):
         self.robot = robots[0]
         if any(pickle.dumps(other) != pickle.dumps(self.robot) for other in robots):
             raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
-        self.arm, self._tendons = self._bind(model), tendons_for(self, model)
+        self.arm = self._bind(model)
+        self._tendons, self._twists = tendons_for(self, model), twists_for(self, model)
         self.step = self._step()
         self.integral = self._integral(model.opt.timestep)
+
+    def reset(self, chosen: Any) -> None:
+        """Forgets the twist of the chosen worlds, (count,) of bool."""
+        if self._twists is not None:
+            self.launch(forget_twists, [chosen, self._twists])
 
     def measure(self, model: Any, data: Any) -> None:
         """Measures, from the positions of this step."""
         self.engine = engine_of(model, data)
         self.launch(measure, [self.arm, self.engine, self.step])
+        if self._twists is not None:
+            self.launch(measure_twists, [self.arm, self._twists, self.engine, data.M, self.step])
 
     def write_setpoints(self, data: Any) -> None:
         """Writes `ctrl` from the command of the step."""
+        if self._twists is not None:
+            self.launch(twist_command, [self.arm, self._twists, self.step])
         if self._tendons is not None:
             self.launch(write_tendons, [self.arm, self._tendons, self.engine, self.step, data.ctrl])
         self.launch(write_setpoints, [self.arm, self.engine, self.step, data.ctrl])
@@ -121,11 +132,11 @@ class BoundArm(BoundRobot):
     def _step(self) -> Any:
         n, joints = self.arm.coordinates, self.arm.joint.shape[0]
         step = Step()
-        for key in ("sum", "speed", "load", "pull", "q_rate", "command", "change"):
+        for key in ("q", "sum", "speed", "load", "pull", "q_rate", "command", "change"):
             setattr(step, key, self.zeros(n))
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
-        step.uneven = self.zeros(n, kind=vec3)
+        step.uneven, step.swing = self.zeros(n, kind=vec3), self.zeros(kind=vec6)
         step.deflection, step.tip, step.tip_frame = (self.zeros(kind=kind) for kind in (vec3, vec3, mat33))
         for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate"):
             setattr(step, key, self.zeros())

@@ -558,7 +558,7 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
     tip = step.tip[world]
     end = _end(path, world, settings.limit, memory.state[world].advanced)
     for k in range(n):
-        memory.measured[world, k] = arm.sign[k] * step.sum[world, k] + arm.offset[k]
+        memory.measured[world, k] = step.q[world, k]
     retracted = _load_shape(path, world, settings.speed * h, memory)
 
     # 1. The start, and jams.
@@ -687,6 +687,7 @@ class Follow(ControllerOfPath):
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
+        self._bound.reset(chosen)
         self._bound.launch(_forget, [chosen, self._path, self._bound.integral, self._memory])
         self._contacts.reset(chosen)
 

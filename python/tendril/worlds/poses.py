@@ -146,7 +146,7 @@ def _begin(arm: Arm, schedule: _Schedule, world: int, settings: _Settings, step:
     feed = schedule.feeds[world % schedule.feeds.shape[0], 0]
     length = wp.abs(feed - step.feed[world]) / number(LENGTH_SCALE)
     for k in range(arm.coordinates):
-        memory.start[world, k] = arm.sign[k] * step.sum[world, k] + arm.offset[k]
+        memory.start[world, k] = step.q[world, k]
     for i in range(chain.sections):
         k = chain.first_coordinate[i]
         u = schedule.poses[row, 0, k] - memory.start[world, k]
@@ -251,6 +251,7 @@ class FollowPoses(ControllerOfPath):
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
+        self._bound.reset(chosen)
         self._bound.launch(_forget, [chosen, self._bound.integral, self._memory])
 
     def before_actuation(self, model: Any, data: Any) -> None:

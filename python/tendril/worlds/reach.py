@@ -481,6 +481,7 @@ class Reach(Controller):
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
         inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim, self._bound.integral]
+        self._bound.reset(chosen)
         self._bound.launch(_forget, inputs)
         self._contacts.reset(chosen)
         if self._avoidance is not None:
