@@ -239,6 +239,35 @@ def test_without_controllers_the_controls_are_the_callers(experiment):
         assert worlds.qpos.numpy()[row] == pytest.approx(data.qpos, abs=1e-6)
 
 
+LONGEST = """
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.5, 0.6]
+points = [[0.02, 0, 0.2395], [0.02, 0, 0.2395], [0.04, 0, 0.21]]
+[[fault]]
+name = "load"
+kind = "payload"
+body = "arm_s2_l4"
+mass = 0.5
+"""
+
+
+def test_lengths_at_their_end_store_no_correction_as_in_the_c_engine(experiment, tmp_path, beside_c):
+    file = experiment()
+    lengths = "constant_length = 0.08\nvariable_length = 0.04"
+    robot = ROBOT.replace("constant_length = 0.1", lengths) + CONTROLLER
+    (tmp_path / "robot.toml").write_text(robot)
+    file.write_text(LONGEST)
+    worlds, runs = Worlds(file, 1, "cpu"), [td.Experiment(file).start()]
+    tip = worlds.model.site("arm_tip").id
+    for steps in (250, 100):
+        beside_c(worlds, runs, steps)
+        assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - runs[0].data.site_xpos[tip]).max() < 1e-6  # m
+
+
 TETRAHEDRON = ((0.01, 0, 0), (-0.01, 0.01, 0), (-0.01, -0.01, 0), (0, 0, 0.2))
 
 

@@ -334,6 +334,17 @@ def integrate(
 
 
 @wp.func
+def keep_within_lengths(chain: functions.Chain, least: numbers, q: numbers, world: int, integral: Integral):
+    """A length at the end of its range takes no correction past it, which would only be stored up."""
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i] + 2
+        if chain.first_coordinate[i + 1] > k:
+            low, high = least[i] - q[k], chain.variable_length[i] - q[k]
+            correction = integral.correction[world, k]
+            integral.correction[world, k] = wp.clamp(correction, wp.min(number(0.0), low), wp.max(number(0.0), high))
+
+
+@wp.func
 def _setpoint(arm: Arm, b: int, s: int, desired: number, load: number, position: number, velocity: number):
     """ArmMechanics::compensated."""
     wanted = desired - load / arm.gain[b, s]

@@ -24,6 +24,7 @@ from tendril.worlds.arm import (
     in_base,
     integral_gain,
     integrate,
+    keep_within_lengths,
     largest_change,
     mat33,
     number,
@@ -55,6 +56,7 @@ MAX_ROLL_MISS, MAX_ROLL_OFFSET, MAX_ROLL_ERROR = 1e-3, 0.3, 0.03
 FILTER_TIME, JUMP, CORNER, QUIET_TIME, SETTLED_TIME = 0.01, 1e-3, 1e-4, 0.5, 0.05
 MIN_TIME, MAX_TIME, MAX_SQUARED_TIME, MAX_OFFSET = -0.02, 0.05, 2e-3, 0.01
 SLOW_SPEED, SMALL_ACCELERATION = 0.01, 0.1
+SHORTEST = 0.01  # of a telescope without a constant part
 # At a wall: distances of the tip, and how far it is lifted for each meter that it lags.
 BLOCKED_DISTANCE, STICK_DISTANCE, LIFT_RATIO, HOLD_TIME = 1e-3, 1e-3, 1.0, 0.1
 WORKING, NOT_REACHED, BLOCKED = (
@@ -80,6 +82,7 @@ class _Aim:
     avoids: bool  # obstacles
     there: wp.array(dtype=bool)  # then: the planned pose is where the plan leads
     filter_gain: vec3
+    retracted: numbers  # variable length of each section, m
     target: wp.array(dtype=vec3)
     frame: wp.array(dtype=mat33)  # of the target
     lead: wp.array(dtype=vec3)
@@ -363,6 +366,7 @@ def _command(
     if sine >= number(1e-12):
         angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
     known = integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), frozen, integral, step)
+    keep_within_lengths(chain, aim.retracted, memory.q[world], world, integral)
     if not frozen and settings.integral_gain > zero:
         adaption = number(LEAD_RATIO) * integral_gain(settings)
         can_adapt = met[world] and not blocked and wp.length(known) <= number(MAX_OFFSET)
@@ -444,6 +448,9 @@ class Reach(Controller):
         r = math.exp(-h / FILTER_TIME)
         s = 1.0 - r
         aim.filter_gain = vec3(1.0 - r**3, 1.5 * s * s * (1.0 + r) / h, s**3 / h**2)
+        aim.retracted = bound.numbers(
+            [0.0 if one.length > 0.0 else SHORTEST * one.variable_length for one in bound.robot.sections]
+        )
         aim.target, aim.lead, aim.frame = bound.zeros(kind=vec3), bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         aim.start, aim.start_feed = bound.zeros(n), bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
