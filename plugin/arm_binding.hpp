@@ -54,6 +54,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     int base_body, tip_site, target_mocap;  ///< the last -1: no target
     std::vector<JointAddress> joints;       ///< in the order of the mechanics' state
     JointAddress feed;                      ///< default: none
+    std::vector<JointAddress> twists;       ///< in the order of the mechanics' twists
     std::vector<int> actuators;             ///< in the order of its servos
     ArmMechanics mechanics;
     double fundamental_mode_damping;  ///< [1/s]
@@ -68,6 +69,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             target_mocap_,
             joints_,
             feed_,
+            twists_,
             actuators_,
             mechanics_,
             measurement_.fundamental_mode_damping,

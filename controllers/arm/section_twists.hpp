@@ -40,6 +40,7 @@ class SectionTwists {
   explicit SectionTwists(std::vector<TwistingSection> sections);
 
   [[nodiscard]] bool empty() const noexcept { return sections_.empty(); }
+  [[nodiscard]] const std::vector<TwistingSection>& sections() const noexcept { return sections_; }
   /// Coordinate u of each section of the arm; none if no section twists.
   [[nodiscard]] std::vector<Eigen::Index> bends() const;
   [[nodiscard]] TwistState make_state() const;

@@ -55,6 +55,10 @@ class TendonDrive {
   /// have no own stiffness, and follow fast enough that it is stable whatever the body's
   /// inertia. The gain is the body's stiffness, the damping the body's damping.
   [[nodiscard]] bool feeds_back() const noexcept { return feeds_back_; }
+  /// Returns the weights of the bends in the least squares of the tensions, and these: their
+  /// moments are weighted.
+  [[nodiscard]] const Eigen::VectorXd& weights() const noexcept { return weight_; }
+  [[nodiscard]] const TensionDistribution& distribution() const noexcept { return distribution_; }
 
   /// Motion of every coordinate, relative to the straight arm.
   struct Motion {

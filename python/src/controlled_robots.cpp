@@ -13,6 +13,7 @@
 #include "controllers/snake/snake_path_controller.hpp"
 #include "plugin/arm_binding.hpp"
 #include "plugin/controlled_robot.hpp"
+#include "plugin/robot_cache.hpp"
 #include "plugin/snake_binding.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/sim.hpp"
@@ -69,7 +70,72 @@ nb::dict obstacle_dict(const SceneObstacles& obstacles) {
   return out;
 }
 
-void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
+/// Numbers as a NumPy array with these axes.
+template <class Numbers>
+nb::object array_of(const Numbers& numbers, const Shape& axes) {
+  Output out(axes, {});
+  std::copy_n(numbers.data(), numbers.size(), out.data());
+  return out.take();
+}
+
+/// Tendons and chambers, and what only they hold.
+nb::dict tendon_dict(const ArmBinding::Parts& arm) {
+  const TendonDrive& drive = arm.mechanics.tendon_drive();
+  const std::size_t count = drive.tendons().size(), first = arm.mechanics.servos().size();
+  nb::list tendons, bends;
+  for (std::size_t t = 0; t < count; ++t) {
+    const ArmTendon& tendon = drive.tendons()[t];
+    nb::dict row;
+    row["actuator"] = arm.actuators[first + t];
+    row["joints"] = tendon.joints;
+    row["takes_length"] = tendon.takes_length;
+    row["stiffness"] = tendon.stiffness;
+    row["damping"] = tendon.damping;
+    row["offset"] = tendon.offset;
+    row["min_tension"] = tendon.min_tension;
+    row["max_tension"] = tendon.max_tension;
+    row["gain"] = tendon.gain;
+    row["gain_slope"] = tendon.gain_slope;
+    tendons.append(row);
+  }
+  for (const TendonDrive::Bend& bend : drive.bends()) {
+    nb::dict row;
+    row["coordinate"] = bend.coordinate;
+    row["stiffness"] = bend.body.stiffness;
+    row["damping"] = bend.body.damping;
+    row["rest"] = bend.body.rest;
+    row["lag"] = bend.body.lag;
+    bends.append(row);
+  }
+  const Eigen::MatrixXd moments = drive.distribution().moments().transpose();  // bend by bend
+  nb::dict out;
+  out["tendons"] = tendons;
+  out["bends"] = bends;
+  out["feeds_back"] = drive.feeds_back();
+  out["weights"] = array_of(drive.weights(), {drive.bends().size()});
+  out["moments"] = array_of(moments, {drive.bends().size(), count});
+  return out;
+}
+
+/// Hinges about the axes of the links, section by section.
+nb::list twist_list(const ArmBinding::Parts& arm) {
+  nb::list sections;
+  std::size_t next = 0;
+  for (const TwistingSection& section : arm.mechanics.twists().sections()) {
+    nb::list hinges;
+    for (const TwistingSection::Hinge& hinge : section.hinges)
+      hinges.append(
+          nb::make_tuple(arm.twists[next++].joint, hinge.mass, hinge.stiffness, hinge.damping));
+    nb::dict row;
+    row["bend"] = section.bend;
+    row["hinges"] = hinges;
+    sections.append(row);
+  }
+  return sections;
+}
+
+void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescription& description,
+             const mjModel& m) {
   const ArmMechanics& mechanics = arm.mechanics;
   out["base_body"] = arm.base_body;
   out["tip_site"] = arm.tip_site;
@@ -89,10 +155,11 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
   const auto add = [&](bool has, const char* what) {
     if (has) parts.append(what);
   };
-  add(!mechanics.tendon_drive().tendons().empty(), "tendons");
+  add(std::ranges::any_of(description.tendons,
+                          [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; }),
+      "friction of tendons");
   add(!mechanics.turns().empty(), "sections that turn");
   add(mechanics.options().guide_length > 0.0, "a guide");
-  add(!mechanics.twists().empty(), "twist");
   add(mechanics.has_spin(), "a spin of the base");
   add(coordinates_have(&ArmCoordinate::is_motor), "motors");
   add(coordinates_have(&ArmCoordinate::is_passive), "passive sections");
@@ -113,6 +180,7 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
     row["offset"] = coordinate.offset;
     row["servo"] = coordinate.servo;
     row["is_slide"] = coordinate.is_slide;
+    row["has_tendons"] = coordinate.has_tendons;
     row["stiffness"] = ArmMechanics::series_stiffness(coordinate);
     coordinates.append(row);
   }
@@ -126,6 +194,9 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const mjModel& m) {
   out["servos"] = servos;
   out["coordinates"] = coordinates;
   out["parts"] = parts;
+  if (!mechanics.twists().empty()) out["twists"] = twist_list(arm);
+  out["moves_all"] = actuation(description).moves_all();
+  if (!mechanics.tendon_drive().tendons().empty()) out["tendon_drive"] = tendon_dict(arm);
 }
 
 void add_snake(nb::dict& out, const SnakeBinding::Parts& snake) {
@@ -193,14 +264,6 @@ nb::list stage_list(const GaitController& controller) {
     stages.append(row);
   }
   return stages;
-}
-
-/// Numbers as a NumPy array with these axes.
-template <class Numbers>
-nb::object array_of(const Numbers& numbers, const Shape& axes) {
-  Output out(axes, {});
-  std::copy_n(numbers.data(), numbers.size(), out.data());
-  return out.take();
 }
 
 /// Map and paths among obstacles of a snake, or the path that is given; points are rows.
@@ -293,7 +356,12 @@ nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m, const mjData
   out["controller"] = robot.controller;
   out["settings"] = settings;
   const RobotBinding& binding = robot.instance->binding();
-  if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) add_arm(out, arm->parts(), m);
+  if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) {
+    const auto text =
+        std::ranges::find(robot.settings, "robot", [](const auto& row) { return row.first; });
+    const auto description = cached_robot(text->second, "");
+    add_arm(out, arm->parts(), std::get<ContinuumDescription>(*description), m);
+  }
   if (const auto* snake = dynamic_cast<const SnakeBinding*>(&binding))
     add_snake(out, snake->parts());
   if (const auto* gait = dynamic_cast<const GaitController*>(&binding.controller())) {

@@ -163,6 +163,46 @@ def test_the_base_of_an_arm_is_fed_as_in_the_c_engine(experiment, tmp_path):
     assert worlds.qpos.numpy()[0] == pytest.approx(meant[0], abs=5e-6)
 
 
+SWINGING = "links = 4\ndamping_time = 0.01\nbend_damping_time = 0.01"
+JUMPS = """
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.3, 0.302, 0.55, 0.552, 2]
+points = [
+  [0.02, 0.01, 0.19], [0.02, 0.01, 0.19], [0.06, 0, 0.17], [0.06, 0, 0.17], [-0.02, 0.05, 0.18], [-0.02, 0.05, 0.18]
+]
+[vary]
+"controller.rate_limit" = { uniform = [1, 6] }
+"""
+
+
+@pytest.mark.parametrize("move_time", ["", "move_time = 0.3\n"])
+def test_moves_of_an_arm_that_swings_are_timed_as_in_the_c_engine(experiment, tmp_path, beside_c, move_time):
+    file = experiment()
+    # The payload makes it swing, and so takes two periods by default.
+    robot = ROBOT.replace("links = 4", SWINGING) + "[tip]\npayload = 0.2\n" + CONTROLLER + move_time
+    (tmp_path / "robot.toml").write_text(robot)
+    file.write_text(JUMPS)
+    worlds, seeds = Worlds(file, 2, "cpu", seed=3), (3, 4)
+    runs = [td.Experiment(file).start(seed) for seed in seeds]
+    at_once = td.Experiment(file).start(3, set={"controller.move_time": 0})
+    tip = worlds.model.site("arm_tip").id
+    for steps in (230, 100, 450):  # within the move after each jump, and after the last one
+        beside_c(worlds, runs, steps)
+        tips = np.stack([run.data.site_xpos[tip] for run in runs])
+        assert np.abs(worlds._data.site_xpos.numpy()[:, tip] - tips).max() < 1e-4  # m
+        for _ in range(steps):
+            at_once.step()
+        assert steps == 450 or np.abs(at_once.data.site_xpos[tip] - tips[0]).max() > 5e-3  # m: the time matters
+    assert np.ptp(tips, axis=0).max() > 1e-4  # m: the draws matter
+    worlds.reset(np.array([True, False]))
+    worlds.step(780)
+    assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - tips[0]).max() < 1e-4
+
+
 def test_worlds_are_reset_one_by_one(experiment):
     worlds = Worlds(experiment(), 2, "cpu")
     worlds.step(20)
@@ -199,6 +239,51 @@ def test_without_controllers_the_controls_are_the_callers(experiment):
         assert worlds.qpos.numpy()[row] == pytest.approx(data.qpos, abs=1e-6)
 
 
+LONGEST = """
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.5, 0.6]
+points = [[0.02, 0, 0.2395], [0.02, 0, 0.2395], [0.04, 0, 0.21]]
+[[fault]]
+name = "load"
+kind = "payload"
+body = "arm_s2_l4"
+mass = 0.5
+"""
+
+
+def test_lengths_at_their_end_store_no_correction_as_in_the_c_engine(experiment, tmp_path, beside_c):
+    file = experiment()
+    lengths = "constant_length = 0.08\nvariable_length = 0.04"
+    robot = ROBOT.replace("constant_length = 0.1", lengths) + CONTROLLER
+    (tmp_path / "robot.toml").write_text(robot)
+    file.write_text(LONGEST)
+    worlds, runs = Worlds(file, 1, "cpu"), [td.Experiment(file).start()]
+    tip = worlds.model.site("arm_tip").id
+    for steps in (250, 100):
+        beside_c(worlds, runs, steps)
+        assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - runs[0].data.site_xpos[tip]).max() < 1e-6  # m
+
+
+TETRAHEDRON = ((0.01, 0, 0), (-0.01, 0.01, 0), (-0.01, -0.01, 0), (0, 0, 0.2))
+
+
+def test_an_arm_with_a_skin_is_in_worlds(experiment, tmp_path):
+    file = experiment(controller='[skin]\nfile = "skin.stl"\n' + CONTROLLER)
+    faces = [[TETRAHEDRON[i] for i in range(4) if i != left] for left in range(4)]
+    triangles = "".join(
+        "facet normal 0 0 1\nouter loop\n"
+        + "".join(f"vertex {x} {y} {z}\n" for x, y, z in face)
+        + "endloop\nendfacet\n"
+        for face in faces
+    )
+    (tmp_path / "skin.stl").write_text(f"solid skin\n{triangles}endsolid skin\n")
+    assert [controller.name for controller in Worlds(file, 1, "cpu").controllers] == ["arm"]
+
+
 def test_models_with_other_elements_are_refused():
     one = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     two = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/><geom size='1'/></worldbody></mujoco>")
@@ -213,6 +298,7 @@ def test_models_with_other_elements_are_refused():
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
+        ({"set": {"robot.planar": True}}, "arm: is driven in part: not supported by tendril.reach in worlds"),
         (
             {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},
             "must be tendril.reach",

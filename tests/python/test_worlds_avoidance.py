@@ -209,6 +209,19 @@ def test_a_base_is_fed_among_obstacles_as_in_the_c_engine(experiment, beside_c):
     assert worlds.qpos.numpy()[:, worlds.model.joint("arm_feed").qposadr[0]].min() > 0.01  # m
 
 
+def test_moves_among_obstacles_are_timed_as_in_the_c_engine(experiment, beside_c):
+    file = experiment(BEHIND, controller=CONTROLLER + "move_time = 0.4\n")
+    _, distances, errors = tips_beside_c(file, beside_c, 500)
+    assert distances.max() < 1e-4  # m
+    at_once = td.Experiment(file).start(3, set={"controller.move_time": 0})
+    early = []
+    for _ in errors:
+        for _ in range(50):
+            at_once.step()
+        early.append(at_once.data.sensor("arm_tip_error").data[0])
+    assert (errors[:, 0] - early).max() > 5e-3  # m: the time matters
+
+
 def test_obstacles_without_an_equal_on_a_device_are_refused(experiment, tmp_path):
     file = experiment(BEHIND)
     mesh = '<asset><mesh name="m" vertex="0.1 0 0 0.2 0 0 0.1 0.1 0 0.1 0 0.1"/></asset>'

@@ -8,7 +8,7 @@ import tendril as td
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
 from tendril.worlds import Worlds  # noqa: E402
-from tendril.worlds.arm import has_planes  # noqa: E402
+from tendril.worlds.bound_arm import has_planes  # noqa: E402
 
 SECTION = """
 [[section]]
@@ -219,8 +219,8 @@ def test_a_wall_stops_planned_poses_as_in_the_c_engine(experiment):
 
 
 def test_what_has_no_equal_on_a_device_is_refused_in_one_line():
-    with pytest.raises(td.ModelError, match="^arm: has tendons: not supported in worlds$"):
-        Worlds(td.share / "scenes/tendon_arm/follow.toml", 1, "cpu")
+    with pytest.raises(td.ModelError, match="^scope: has passive sections: not supported in worlds$"):
+        Worlds(td.share / "scenes/colonoscope/follow.toml", 1, "cpu")
 
 
 def test_sections_that_bend_in_one_plane_are_told_from_a_planar_arm():

@@ -6,20 +6,10 @@ engine's numbers are. Source: docs/theory/control.md, "Servo law" and "Tip integ
 
 from __future__ import annotations
 
-import pickle
-import re
-import tempfile
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 import warp as wp
 
-import tendril as td
 from tendril.worlds import kinematics
-from tendril.worlds.controller import Engine, engine_of
-from tendril.worlds.tables import BoundRobot, Table
+from tendril.worlds.controller import Engine
 
 LENGTH_SCALE = 0.05  # m: a length change of this size counts as 1 rad
 DIRECTION_ARM = 0.05  # m: a direction error of 1 rad counts as this distance
@@ -27,18 +17,7 @@ STABILITY_FRACTION = 0.5  # of the damping of the fundamental mode
 ERROR_LIMIT = 0.03  # m, of the integral
 RATE_LIMIT = 3.0  # rad/s, likewise
 FRACTION_OF_LIMIT = 0.98  # of a servo's force
-
-_ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
-_CONTROLLER = re.compile(r"^\[controller\].*?(?=^\[+[\w.]+\]+\s*(?:#.*)?$|\Z)", re.M | re.S)  # of a robot file
-_SERVO = {  # field of Arm: key of the table
-    "gain": "gain",
-    "servo_stiffness": "stiffness",
-    "damping": "damping",
-    "lag": "lag",
-    "servo_offset": "offset",
-    "min_force": "min_force",
-    "max_force": "max_force",
-}
+SMOOTH_PEAK_RATE = 1.875  # of a smooth step
 
 functions = kinematics.functions(wp.float64)
 number, vec3, mat33 = wp.float64, functions.vec3, functions.mat33
@@ -78,6 +57,7 @@ class Arm:
     sign: numbers  # of each coordinate
     offset: numbers
     servo: wp.array(dtype=int)  # of the whole section, or -1
+    shares: wp.array(dtype=int)  # a servo of the whole section, or tendons
     is_slide: wp.array(dtype=int)
     stiffness: rows
     scale: numbers  # 1, or LENGTH_SCALE
@@ -100,11 +80,14 @@ class Arm:
 class Step:
     """The measurement and the command of one step, a row for each world; base frame."""
 
+    q: rows  # coordinates
     sum: rows  # of each coordinate's joints
     speed: rows
     load: rows
     joint_load: rows
+    pull: rows  # of tendons on each coordinate's joints
     jacobian: tables  # of the tip: (worlds, 6, coordinates)
+    swing: wp.array(dtype=vec6)  # of the tip by twist: displacement, m, and rotation, rad
     deflection: wp.array(dtype=vec3)  # of the tip, by an uneven load within the sections
     uneven: wp.array2d(dtype=vec3)  # the same of each coordinate's section
     tip: wp.array(dtype=vec3)
@@ -213,6 +196,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
             move += fraction * rate
             loaded += (fraction * weight) * rate
         sign = arm.sign[k]
+        out.q[world, k] = sign * sum + arm.offset[k]
         out.sum[world, k] = sum
         out.speed[world, k] = speed
         out.load[world, k] = load
@@ -221,7 +205,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
             out.jacobian[world, r, k] = move_in_base[r]
             out.jacobian[world, r + 3, k] = turn_in_base[r]
         out.uneven[world, k] = vec3(zero, zero, zero)
-        if arm.servo[k] >= 0 and arm.stiffness[b, k] > zero:
+        if arm.shares[k] != 0 and arm.stiffness[b, k] > zero:
             deflection += (loaded - load * move) / arm.stiffness[b, k]
             out.uneven[world, k] = to_base * ((own_loaded - load * own_move) / arm.stiffness[b, k])
         if arm.is_slide[k] == 0:
@@ -231,7 +215,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
                 out.uneven[world, k] = out.uneven[world, k] + to_base * wp.cross(sag_turn, end - start)
                 start = end
                 has_end = number(1.0)
-            if arm.servo[k] >= 0 and arm.stiffness[b, k] > zero:
+            if arm.shares[k] != 0 and arm.stiffness[b, k] > zero:
                 sag_turn += (loaded_turn - load * turn) / arm.stiffness[b, k]
             first = number(1.0) - first
     out.deflection[world] = to_base * deflection
@@ -330,20 +314,26 @@ def integrate(
 
     `turn` is a rotation times DIRECTION_ARM, and counts with 6 equations.
     """
-    h, settings = arm.timestep, arm.settings[world % arm.rows]
-    known, angle = position + vec3(), turn + vec3()
+    h, settings, swing = arm.timestep, arm.settings[world % arm.rows], step.swing[world]
+    # Without the swing of the twist, which the integral would excite.
+    moved, turned = vec3(swing[0], swing[1], swing[2]), vec3(swing[3], swing[4], swing[5])
+    R = step.tip_frame[world]
+    axis = vec3(R[0, 2], R[1, 2], R[2, 2])
+    turned = number(DIRECTION_ARM) * (turned - wp.dot(axis, turned) * axis)
+    known, angle = position + moved, turn + turned
     if settings.delay > 0:
         i = integral.oldest[world]
         late = integral.late[world, i] + vec6()
-        integral.late[world, i] = vec6(position[0], position[1], position[2], turn[0], turn[1], turn[2])
+        integral.late[world, i] = vec6(known[0], known[1], known[2], angle[0], angle[1], angle[2])
         integral.oldest[world] = (i + 1) % settings.delay
         known = vec3(late[0], late[1], late[2])
         angle = vec3(late[3], late[4], late[5])
     if frozen or settings.integral_gain <= number(0.0):
         return known
     one, tiny, limit = number(1.0), number(1e-30), number(ERROR_LIMIT)
-    p = known * wp.min(one, limit / wp.max(wp.length(known), tiny))
-    a = angle * wp.min(one, limit / wp.max(wp.length(angle), tiny))
+    p, a = known + moved, angle + turned  # once more: the loop damps it
+    p *= wp.min(one, limit / wp.max(wp.length(p), tiny))
+    a *= wp.min(one, limit / wp.max(wp.length(a), tiny))
     e = vec6(p[0], p[1], p[2], a[0], a[1], a[2])
     damped_step(arm, world, settings.integral_damping, e, equations, step)
     factor = integral_gain(settings) * h
@@ -356,6 +346,17 @@ def integrate(
         correction = integral.correction[world, k] + factor * step.change[world, k]
         integral.correction[world, k] = wp.clamp(correction, -bound, bound)
     return known
+
+
+@wp.func
+def keep_within_lengths(chain: functions.Chain, least: numbers, q: numbers, world: int, integral: Integral):
+    """A length at the end of its range takes no correction past it, which would only be stored up."""
+    for i in range(chain.sections):
+        k = chain.first_coordinate[i] + 2
+        if chain.first_coordinate[i + 1] > k:
+            low, high = least[i] - q[k], chain.variable_length[i] - q[k]
+            correction = integral.correction[world, k]
+            integral.correction[world, k] = wp.clamp(correction, wp.min(number(0.0), low), wp.max(number(0.0), high))
 
 
 @wp.func
@@ -418,7 +419,7 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
                     b,
                     s,
                     arm.sign[k] * (desired + arm.lag[b, s] * rate),
-                    step.load[world, k],
+                    step.load[world, k] + step.pull[world, k],
                     step.sum[world, k],
                     step.speed[world, k],
                 )
@@ -426,140 +427,18 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
         else:
             for i in range(arm.first_joint[k], arm.first_joint[k + 1]):
                 s = arm.joint_servo[i]
-                joint = arm.joint[i]
-                ctrl[world, arm.control[s]] = float(
-                    _setpoint(
-                        arm,
-                        b,
-                        s,
-                        arm.sign[k] * arm.fraction[i] * (desired + arm.lag[b, s] * rate),
-                        step.joint_load[world, i],
-                        number(engine.qpos[world, engine.qpos_address[joint]]),
-                        number(engine.qvel[world, engine.dof_address[joint]]),
+                if s >= 0:
+                    joint = arm.joint[i]
+                    ctrl[world, arm.control[s]] = float(
+                        _setpoint(
+                            arm,
+                            b,
+                            s,
+                            arm.sign[k] * arm.fraction[i] * (desired + arm.lag[b, s] * rate),
+                            step.joint_load[world, i] + step.pull[world, k],
+                            number(engine.qpos[world, engine.qpos_address[joint]]),
+                            number(engine.qvel[world, engine.dof_address[joint]]),
+                        )
                     )
-                )
     if arm.feed_joint >= 0:
         ctrl[world, arm.control[arm.feed_servo]] = float(feed_setpoint(arm, world, step))
-
-
-class BoundArm(BoundRobot):
-    """One arm in all worlds: its tables on the device, and the memory of a step."""
-
-    def __init__(
-        self, tables: Sequence[Table], model: Any, count: int, device: Any, allowed: Mapping[str, Sequence[str]] = {}
-    ) -> None:
-        """
-        :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
-        :param allowed: values of settings that its controller knows
-        :raises ModelError: what its controller, or none of arms, does on a device
-        """
-        super().__init__(tables, count, device)
-        table = tables[0]
-        self.require({**_ALLOWED, **allowed})
-        if table["parts"]:
-            raise td.ModelError(f"{self.name}: has {', '.join(table['parts'])}: not supported in worlds")
-        if has_planes(table["coordinates"]):
-            raise td.ModelError(f"{self.name}: has sections that bend in one plane: not supported in worlds")
-        if not all(servo["works"] for one in tables for servo in one["servos"]):
-            raise td.ModelError(
-                f"{self.name}: has a servo without a gain or a range of forces: not supported in worlds"
-            )
-        robots = _robots_of(tables)
-        self.robot = robots[0]
-        if any(pickle.dumps(other) != pickle.dumps(self.robot) for other in robots):
-            raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
-        self.arm = self._bind(model)
-        self.step = self._step()
-        self.integral = self._integral(model.opt.timestep)
-
-    def measure(self, model: Any, data: Any) -> None:
-        """Measures, from the positions of this step."""
-        self.engine = engine_of(model, data)
-        self.launch(measure, [self.arm, self.engine, self.step])
-
-    def write_setpoints(self, data: Any) -> None:
-        """Writes `ctrl` from the command of the step."""
-        self.launch(write_setpoints, [self.arm, self.engine, self.step, data.ctrl])
-
-    def _bind(self, model: Any) -> Any:
-        tables, table = self.tables, self.tables[0]
-        coordinates, servos = table["coordinates"], table["servos"]
-        joints = [joint for row in coordinates for joint in row["joints"]]
-        arm = Arm()
-        arm.rows, arm.coordinates = len(tables), len(coordinates)
-        arm.base_body, arm.tip_site = table["base_body"], table["tip_site"]
-        arm.first_joint = self.integers(np.cumsum([0, *(len(row["joints"]) for row in coordinates)]))
-        arm.joint, arm.joint_servo = self.integers([j[0] for j in joints]), self.integers([j[3] for j in joints])
-        arm.fraction = self.numbers([j[1] for j in joints])
-        arm.mass = self.numbers([[j[2] for row in one["coordinates"] for j in row["joints"]] for one in tables])
-        arm.sign = self.numbers([row["sign"] for row in coordinates])
-        arm.offset = self.numbers([row["offset"] for row in coordinates])
-        arm.stiffness = self.numbers([[row["stiffness"] for row in one["coordinates"]] for one in tables])
-        arm.servo = self.integers([row["servo"] for row in coordinates])
-        arm.is_slide = self.integers([row["is_slide"] for row in coordinates])
-        arm.scale = self.numbers([LENGTH_SCALE if row["is_slide"] else 1.0 for row in coordinates])
-        arm.control = self.integers([model.actuator_ctrladr[servo["actuator"]] for servo in servos])
-        for field, key in _SERVO.items():
-            setattr(arm, field, self.numbers([[servo[key] for servo in one["servos"]] for one in tables]))
-        none = {"joint": -1, "servo": -1, "mass": 0.0}
-        arm.feed_joint, arm.feed_servo = (table.get("feed", none)[key] for key in ("joint", "servo"))
-        arm.feed_mass = self.numbers([one.get("feed", none)["mass"] for one in tables])
-        arm.timestep = model.opt.timestep
-        arm.settings = wp.array(
-            [_settings_of(one, arm.timestep) for one in tables], dtype=ArmSettings, device=self.device
-        )
-        return arm
-
-    def _integral(self, timestep: float) -> Any:
-        integral = Integral()
-        integral.correction, integral.oldest = self.zeros(self.arm.coordinates), self.zeros(kind=int)
-        integral.late = self.zeros(max(_delay_of(one, timestep) for one in self.tables), kind=vec6)
-        return integral
-
-    def _step(self) -> Any:
-        n, joints = self.arm.coordinates, self.arm.joint.shape[0]
-        step = Step()
-        for key in ("sum", "speed", "load", "q_rate", "command", "change"):
-            setattr(step, key, self.zeros(n))
-        step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
-        step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
-        step.uneven = self.zeros(n, kind=vec3)
-        step.deflection, step.tip, step.tip_frame = (self.zeros(kind=kind) for kind in (vec3, vec3, mat33))
-        for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate"):
-            setattr(step, key, self.zeros())
-        return step
-
-
-def has_planes(coordinates: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether sections bend in one plane, other than all in the x-z plane: a planar arm has no hinges about x axes."""
-    about_x = [row for row in coordinates if row["joints"] and row["sign"] < 0.0]
-    return bool(about_x) and not all(row["joints"] for row in coordinates)
-
-
-def _delay_of(table: Table, timestep: float) -> int:
-    return int(float(table["settings"]["sensor_delay"]) / timestep + 0.5)
-
-
-def _settings_of(table: Table, timestep: float) -> Any:
-    texts, settings = table["settings"], ArmSettings()
-    settings.delay = _delay_of(table, timestep)
-    settings.gravity = vec3(*table["gravity"])
-    settings.feed_forward = float(table["velocity_feed_forward"])
-    settings.stability = min(table["fundamental_mode_damping"], 1e30)
-    for key in ("rate_limit", "integral_gain", "integral_damping", "integral_limit"):
-        setattr(settings, key, float(texts[key]))
-    settings.feed_speed = float(texts.get("feed_speed", "inf"))
-    settings.compensates_deflection = texts["deflection_compensation"] == "true"
-    return settings
-
-
-def _robots_of(tables: Sequence[Table]) -> list[td.ContinuumRobot]:
-    """The kinematics of the arms."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "robot.toml"
-
-        def robot_of(table: Table) -> td.ContinuumRobot:
-            file.write_text(_CONTROLLER.sub("", table["settings"]["robot"]))
-            return td.load_robot(file, td.ContinuumRobot)
-
-        return [robot_of(table) for table in tables]

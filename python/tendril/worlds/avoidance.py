@@ -14,7 +14,6 @@ import tendril as td
 from tendril.worlds.arm import (
     Arm,
     ArmSettings,
-    BoundArm,
     Step,
     functions,
     largest_change,
@@ -24,8 +23,10 @@ from tendril.worlds.arm import (
     tables,
     vec3,
 )
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.controller import Engine
 from tendril.worlds.kinematics import chain_of
+from tendril.worlds.move_timing import MoveTiming, forget_move, time_move, timing_for
 from tendril.worlds.obstacle_descent import REACHED, TARGET_INSIDE, Descent, Room, descent_for, solver
 from tendril.worlds.obstacle_descent import solve as solve_among
 from tendril.worlds.obstacles import HALF, KINDS, ONE, TWO, ZERO, obstacles_of, place
@@ -88,6 +89,7 @@ class Plan:
 
     pose: rows
     solution: rows
+    timing: MoveTiming
     rail_known: wp.array(dtype=bool)
     searching: wp.array(dtype=bool)
     searched_target: wp.array(dtype=vec3)
@@ -110,13 +112,19 @@ class Plan:
 
 
 @wp.func
-def _step_fraction(planning: Planning, settings: ArmSettings, timestep: number, a: numbers, b: numbers):
-    """Of the line between two poses, covered in one step within the rates."""
+def _fraction_at_limit(planning: Planning, settings: ArmSettings, timestep: number, a: numbers, b: numbers):
+    """Of the line between two poses, that the rates allow in one step; above 1 it takes less time."""
     change = largest_change(planning.space.chain, a, b)
     fraction = settings.rate_limit * timestep / wp.max(change, NO_CHANGE)
     if planning.room.rails > 0:
         fraction = wp.min(fraction, settings.feed_speed * timestep / wp.max(wp.abs(b[SHIFT] - a[SHIFT]), NO_CHANGE))
-    return wp.min(ONE, fraction)
+    return fraction
+
+
+@wp.func
+def _step_fraction(planning: Planning, settings: ArmSettings, timestep: number, a: numbers, b: numbers):
+    """Of the line between two poses, covered in one step within the rates."""
+    return wp.min(ONE, _fraction_at_limit(planning, settings, timestep, a, b))
 
 
 @wp.func
@@ -417,7 +425,8 @@ def _back_away(planning: Planning, settings: ArmSettings, h: number, plan: Plan,
 @wp.func
 def _follow(planning: Planning, settings: ArmSettings, h: number, slack: number, plan: Plan, world: int):
     """One step towards plan.goal, if it is free."""
-    scale = _step_fraction(planning, settings, h, plan.last[world], plan.goal[world])
+    at_limit = _fraction_at_limit(planning, settings, h, plan.last[world], plan.goal[world])
+    scale = time_move(plan.timing, at_limit, h, world)
     blend(plan.last[world], plan.goal[world], scale, plan.next[world])
     if not is_free(planning.space, plan.next[world], world, slack):
         solver.copy(plan.last[world], plan.next[world])
@@ -519,6 +528,7 @@ def _forget(chosen: wp.array(dtype=bool), planning: Planning, plan: Plan):
     solver.copy(planning.room.straight, plan.pose[world])
     solver.copy(planning.room.straight, plan.solution[world])
     plan.rail_known[world] = False
+    forget_move(world, plan.timing)
     plan.searching[world] = False
     plan.growing[world] = False
     plan.goal_count[world] = 0
@@ -596,7 +606,8 @@ def _plan_for(bound: BoundArm, coordinates: int) -> Any:
         "waypoints": (number, int(MAX_WAYPOINTS), coordinates),
     }
     plan = Plan()
-    for name in Plan.vars:
+    plan.timing = timing_for(bound)
+    for name in Plan.vars.keys() - {"timing"}:
         kind, *shape = kinds.get(name, (number, coordinates))
         setattr(plan, name, bound.zeros(*shape, kind=kind))
     return plan

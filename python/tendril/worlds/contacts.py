@@ -6,7 +6,8 @@ from typing import Any
 
 import warp as wp
 
-from tendril.worlds.arm import Arm, BoundArm, number, rows, vec3, wide, wide_matrix
+from tendril.worlds.arm import Arm, number, rows, vec3, wide, wide_matrix
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.controller import Engine
 
 ROOM = 64  # contacts of a tip

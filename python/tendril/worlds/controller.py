@@ -27,6 +27,8 @@ class Engine:
     site_xmat: wp.array2d(dtype=wp.mat33)
     geom_xpos: wp.array2d(dtype=wp.vec3)
     geom_xmat: wp.array2d(dtype=wp.mat33)
+    ten_length: wp.array2d(dtype=float)
+    ten_velocity: wp.array2d(dtype=float)
 
 
 def engine_of(model: Any, data: Any) -> Any:
@@ -36,7 +38,7 @@ def engine_of(model: Any, data: Any) -> Any:
     engine.joint_body = model.jnt_bodyid
     for key in ("qpos", "qvel", "xanchor", "xaxis", "subtree_com", "xpos", "xmat"):
         setattr(engine, key, getattr(data, key))
-    for key in ("site_xpos", "site_xmat", "geom_xpos", "geom_xmat"):
+    for key in ("site_xpos", "site_xmat", "geom_xpos", "geom_xmat", "ten_length", "ten_velocity"):
         setattr(engine, key, getattr(data, key))
     return engine
 

@@ -15,7 +15,6 @@ import warp as wp
 import tendril as td
 from tendril.worlds.arm import (
     Arm,
-    BoundArm,
     Integral,
     Step,
     cholesky_solve,
@@ -25,6 +24,7 @@ from tendril.worlds.arm import (
     functions,
     in_base,
     integrate,
+    keep_within_lengths,
     largest_change,
     mat33,
     number,
@@ -34,6 +34,7 @@ from tendril.worlds.arm import (
     tables,
     vec3,
 )
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
 from tendril.worlds.controller import ControllerOfPath, Engine
 from tendril.worlds.kinematics import chain_of
@@ -559,18 +560,6 @@ def _load_shape(path: _Path, world: int, longest: number, memory: _Memory):
     return farthest <= RETRACTED
 
 
-@wp.func
-def _keep_within_lengths(path: _Path, world: int, integral: Integral, memory: _Memory):
-    """A length at the end of its range takes no correction past it, which would only be stored up."""
-    chain = path.chain
-    for i in range(chain.sections):
-        k = chain.first_coordinate[i] + 2
-        if path.grows and chain.first_coordinate[i + 1] > k:
-            q = memory.q[world, k]
-            low, high = wp.min(ZERO, path.start_extension[i] - q), wp.max(ZERO, chain.variable_length[i] - q)
-            integral.correction[world, k] = wp.clamp(integral.correction[world, k], low, high)
-
-
 @wp.kernel(module="unique", enable_backward=False)
 def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step: Step, memory: _Memory):
     world = wp.tid()
@@ -580,7 +569,7 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
     tip = step.tip[world]
     end = _end(path, world, settings.limit, memory.state[world].advanced)
     for k in range(n):
-        memory.measured[world, k] = arm.sign[k] * step.sum[world, k] + arm.offset[k]
+        memory.measured[world, k] = step.q[world, k]
     retracted = _load_shape(path, world, settings.speed * h, memory)
 
     # 1. The start, and jams.
@@ -628,7 +617,8 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
     # 3. The corrections.
     off = correctable(contacts, world, _reference(path, world, memory.q[world], advance, memory) - tip, False)
     integrate(arm, world, off, vec3(), 3, memory.state[world].jammed, integral, step)
-    _keep_within_lengths(path, world, integral, memory)
+    if path.grows:
+        keep_within_lengths(path.chain, path.start_extension, memory.q[world], world, integral)
     for k in range(n):
         step.command[world, k] = memory.q[world, k] + integral.correction[world, k]
     if arm.settings[b].compensates_deflection:
@@ -713,6 +703,7 @@ class Follow(ControllerOfPath):
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
+        self._bound.reset(chosen)
         self._bound.launch(_forget, [chosen, self._path, self._bound.integral, self._memory])
         self._contacts.reset(chosen)
 

@@ -15,8 +15,8 @@ import warp as wp
 import tendril as td
 from tendril.worlds.arm import (
     LENGTH_SCALE,
+    SMOOTH_PEAK_RATE,
     Arm,
-    BoundArm,
     Integral,
     Step,
     compensate_deflection,
@@ -33,12 +33,12 @@ from tendril.worlds.arm import (
     tables,
     vec3,
 )
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.controller import ControllerOfPath
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.tables import Table, stacked
 
 ZERO, ONE = number(0.0), number(1.0)
-PEAK_RATE = number(1.875)  # of a smooth step
 WORKING, FINISHED, JAMMED = (
     wp.constant(int(status))
     for status in (td.ControllerStatus.WORKING, td.ControllerStatus.FINISHED, td.ControllerStatus.JAMMED)
@@ -146,7 +146,7 @@ def _begin(arm: Arm, schedule: _Schedule, world: int, settings: _Settings, step:
     feed = schedule.feeds[world % schedule.feeds.shape[0], 0]
     length = wp.abs(feed - step.feed[world]) / number(LENGTH_SCALE)
     for k in range(arm.coordinates):
-        memory.start[world, k] = arm.sign[k] * step.sum[world, k] + arm.offset[k]
+        memory.start[world, k] = step.q[world, k]
     for i in range(chain.sections):
         k = chain.first_coordinate[i]
         u = schedule.poses[row, 0, k] - memory.start[world, k]
@@ -155,7 +155,7 @@ def _begin(arm: Arm, schedule: _Schedule, world: int, settings: _Settings, step:
         if chain.first_coordinate[i + 1] > k + 2:
             s = schedule.poses[row, 0, k + 2] - memory.start[world, k + 2]
             length = wp.max(length, wp.abs(s) / number(LENGTH_SCALE))
-    duration = wp.max(settings.start_delay, PEAK_RATE * length / settings.rate_limit)
+    duration = wp.max(settings.start_delay, number(SMOOTH_PEAK_RATE) * length / settings.rate_limit)
     memory.state[world].start_feed = step.feed[world]
     memory.state[world].start_time = duration
     memory.state[world].time = -duration
@@ -251,6 +251,7 @@ class FollowPoses(ControllerOfPath):
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
+        self._bound.reset(chosen)
         self._bound.launch(_forget, [chosen, self._bound.integral, self._memory])
 
     def before_actuation(self, model: Any, data: Any) -> None:

@@ -16,7 +16,6 @@ import tendril as td
 from tendril.worlds.arm import (
     DIRECTION_ARM,
     Arm,
-    BoundArm,
     Integral,
     Step,
     compensate_deflection,
@@ -25,6 +24,7 @@ from tendril.worlds.arm import (
     in_base,
     integral_gain,
     integrate,
+    keep_within_lengths,
     largest_change,
     mat33,
     number,
@@ -34,9 +34,11 @@ from tendril.worlds.arm import (
     wide_matrix,
 )
 from tendril.worlds.avoidance import Avoidance, Plan, Planning, plan_motion
+from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable
 from tendril.worlds.controller import Controller, Engine
 from tendril.worlds.kinematics import chain_of
+from tendril.worlds.move_timing import MoveTiming, forget_move, time_move, timing_for
 from tendril.worlds.obstacle_descent import Descent
 from tendril.worlds.pose_search import Trees
 from tendril.worlds.solver import LEAST_PROGRESS, solver_functions, work_for
@@ -54,6 +56,7 @@ MAX_ROLL_MISS, MAX_ROLL_OFFSET, MAX_ROLL_ERROR = 1e-3, 0.3, 0.03
 FILTER_TIME, JUMP, CORNER, QUIET_TIME, SETTLED_TIME = 0.01, 1e-3, 1e-4, 0.5, 0.05
 MIN_TIME, MAX_TIME, MAX_SQUARED_TIME, MAX_OFFSET = -0.02, 0.05, 2e-3, 0.01
 SLOW_SPEED, SMALL_ACCELERATION = 0.01, 0.1
+SHORTEST = 0.01  # of a telescope without a constant part
 # At a wall: distances of the tip, and how far it is lifted for each meter that it lags.
 BLOCKED_DISTANCE, STICK_DISTANCE, LIFT_RATIO, HOLD_TIME = 1e-3, 1e-3, 1.0, 0.1
 WORKING, NOT_REACHED, BLOCKED = (
@@ -79,6 +82,7 @@ class _Aim:
     avoids: bool  # obstacles
     there: wp.array(dtype=bool)  # then: the planned pose is where the plan leads
     filter_gain: vec3
+    retracted: numbers  # variable length of each section, m
     target: wp.array(dtype=vec3)
     frame: wp.array(dtype=mat33)  # of the target
     lead: wp.array(dtype=vec3)
@@ -97,6 +101,7 @@ class _Memory:
     begun: wp.array(dtype=bool)
     q: rows  # commanded without corrections
     feed: numbers  # of the base, as commanded, m
+    timing: MoveTiming
     known: wp.array(dtype=int)  # whether the target has been seen
     sample: wp.array(dtype=vec3)  # of the target
     motion: wp.array(dtype=mat33)  # of the target: position, velocity, acceleration, a column each
@@ -316,7 +321,7 @@ def _command(
 
     # 1. Move the commands towards the solution, within the rate.
     largest = wp.max(number(1e-12), largest_change(chain, solution[world], memory.q[world]))
-    scale = wp.min(one, settings.rate_limit * h / largest)
+    scale = time_move(memory.timing, settings.rate_limit * h / largest, h, world)
     advance = solution_feed[world] - memory.feed[world]
     if arm.feed_joint >= 0:
         scale = wp.min(scale, settings.feed_speed * h / wp.max(wp.abs(advance), number(1e-12)))
@@ -361,6 +366,7 @@ def _command(
     if sine >= number(1e-12):
         angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
     known = integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), frozen, integral, step)
+    keep_within_lengths(chain, aim.retracted, memory.q[world], world, integral)
     if not frozen and settings.integral_gain > zero:
         adaption = number(LEAD_RATIO) * integral_gain(settings)
         can_adapt = met[world] and not blocked and wp.length(known) <= number(MAX_OFFSET)
@@ -400,6 +406,7 @@ def _forget(
         aim.start[world, k] = straight[k]
     forget_integral(world, integral)
     memory.begun[world] = False
+    forget_move(world, memory.timing)
     memory.known[world] = 0
     memory.motion[world] = mat33()
     memory.quiet[world] = number(0.0)
@@ -419,14 +426,11 @@ class Reach(Controller):
         :raises ModelError: what this controller does not do on a device
         """
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
+        avoids = bound.setting("avoidance") == "true"
+        if not avoids and not tables[0]["moves_all"]:
+            raise td.ModelError(f"{bound.name}: is driven in part: not supported by tendril.reach in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
-        for table in tables:
-            move_time = table["settings"]["move_time"]
-            if float(move_time or table["swing_period"]) > 0.0:
-                raise td.ModelError(
-                    f"{bound.name}: move_time = {move_time or 'default'} of an arm that swings: must be 0 in worlds"
-                )
         self._chain = chain_of(bound.robot, wp.float64, device)
         self._work = work_for(bound.robot, count, wp.float64, device)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
@@ -444,6 +448,9 @@ class Reach(Controller):
         r = math.exp(-h / FILTER_TIME)
         s = 1.0 - r
         aim.filter_gain = vec3(1.0 - r**3, 1.5 * s * s * (1.0 + r) / h, s**3 / h**2)
+        aim.retracted = bound.numbers(
+            [0.0 if one.length > 0.0 else SHORTEST * one.variable_length for one in bound.robot.sections]
+        )
         aim.target, aim.lead, aim.frame = bound.zeros(kind=vec3), bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         aim.start, aim.start_feed = bound.zeros(n), bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
@@ -451,7 +458,7 @@ class Reach(Controller):
         self._aim = self._told = aim
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
-        memory.q, memory.feed = bound.zeros(n), bound.zeros()
+        memory.q, memory.feed, memory.timing = bound.zeros(n), bound.zeros(), timing_for(bound)
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
@@ -459,7 +466,7 @@ class Reach(Controller):
         memory.failed_frame, memory.roll_offset = bound.zeros(kind=mat33), bound.zeros()
         memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
-        aim.avoids, aim.there = bound.setting("avoidance") == "true", bound.zeros(kind=bool)
+        aim.avoids, aim.there = avoids, bound.zeros(kind=bool)
         self._avoidance = Avoidance(bound, model) if aim.avoids else None
         self._contacts = BoundContacts(bound, model)
         self._straight = bound.numbers(bound.robot.coordinates(bound.robot.straight))
@@ -481,6 +488,7 @@ class Reach(Controller):
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
         inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim, self._bound.integral]
+        self._bound.reset(chosen)
         self._bound.launch(_forget, inputs)
         self._contacts.reset(chosen)
         if self._avoidance is not None:

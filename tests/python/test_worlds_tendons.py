@@ -1,0 +1,204 @@
+"""Arms with tendons, chambers and muscles in many worlds, beside the C engine with the plugin."""
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+import tendril as td
+
+wp = pytest.importorskip("warp", reason="warp-lang is not installed")
+pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
+
+from tendril.worlds import Worlds  # noqa: E402
+from tendril.worlds.tables import BoundRobot  # noqa: E402
+from tendril.worlds.tendons import Tendons, distribute, set_distribution, set_scratch  # noqa: E402
+
+SECTION = """
+[[section]]
+constant_length = 0.1
+bend_limit = 1.5
+links = 4
+radius = 0.008
+mass = 0.05
+bending_stiffness = 0.05
+"""
+WITH_SERVOS = "bend_servo = true\n"
+CONTROLLER = """
+[controller]
+plugin = "tendril.reach"
+target = "target"
+"""
+SCENE = """
+<mujoco>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"/>
+  <asset><model name="arm" file="robot.toml"/></asset>
+  <worldbody>
+    <body name="target" mocap="true" pos="0.05 0.03 0.16"/>
+    <attach model="arm" body="base" prefix="arm_"/>
+  </worldbody>
+</mujoco>
+"""
+REACH = """
+scene = "scene.xml"
+duration = 2
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.2, 0.202, 2]
+points = [[0.02, 0.01, 0.195], [0.02, 0.01, 0.195], [0.05, -0.03, 0.185], [0.03, 0.05, 0.185]]
+"""
+VARY = """
+[vary]
+"robot.section.*.bending_stiffness" = { scale = [0.7, 1.4] }
+"""
+
+
+def tendon(section, angle, more):
+    return f"[[tendon]]\nsection = {section}\nangle = {angle}\ndistance = 0.006\n{more}\n"
+
+
+def tendons(more, sections=(1, 2)):
+    """Three that end in each section."""
+    return "".join(tendon(i, 0.35 * i + 2.0944 * k, more) for i in sections for k in range(3))
+
+
+LENGTHS = tendons("max_tension = 300\npretension = 2\nstiffness = 20000")
+TIGHT = tendons("max_tension = 16\npretension = 2\nstiffness = 20000")  # less than the target takes
+TENSIONS = tendons('command = "tension"\nmax_tension = 200\npretension = 1')
+CHAMBERS = "".join(
+    f"[[chamber]]\nsection = {i}\nangle = {k * 2.0944}\ndistance = 0.009\narea = 1.2e-4\nmax_pressure = 2e5\n"
+    for i in (1, 2)
+    for k in range(3)
+)
+MUSCLES = "".join(
+    f'[[chamber]]\nkind = "mckibben"\nsection = {i}\nangle = {k * 2.0944}\ndistance = 0.018\nradius = 0.0045\n'
+    "braid_angle = 0.44\nmax_pressure = 3e5\ntime_constant = 0.05\n"
+    for i in (1, 2)
+    for k in range(3)
+)
+SOFT = """
+[[section]]
+constant_length = 0.085
+variable_length = 0.03
+unloaded_length = 0.085
+bend_limit = 1.2
+links = 4
+radius = 0.015
+mass = 0.05
+bending_stiffness = 0.0119
+axial_stiffness = 2120
+damping_time = 0.03
+"""
+ROBOTS = {
+    "lengths": 2 * SECTION + LENGTHS,
+    "limits": 2 * SECTION + TIGHT,
+    "tensions": 2 * SECTION + TENSIONS,
+    "chambers": 2 * SOFT + CHAMBERS,
+    "muscles": 2 * SECTION.replace("radius = 0.008", "radius = 0.025\ndamping_time = 0.03") + MUSCLES,
+    "past servos": SECTION + WITH_SERVOS + SECTION + tendons("max_tension = 300\nstiffness = 20000", (2,)),
+}
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    def written(robot, text=REACH, base="", controller=CONTROLLER):
+        (tmp_path / "robot.toml").write_text('kind = "continuum"\nname = "arm"\n' + base + robot + controller)
+        (tmp_path / "scene.xml").write_text(SCENE)
+        file = tmp_path / "experiment.toml"
+        file.write_text(text + VARY)
+        return file
+
+    return written
+
+
+def tips_of(worlds, runs):
+    """Of all worlds, and of their runs in the C engine."""
+    tip = worlds.model.site("arm_tip").id
+    return worlds._data.site_xpos.numpy()[:, tip], np.stack([run.data.site_xpos[tip] for run in runs])
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_tendons_reach_as_in_the_c_engine(experiment, beside_c, robot):
+    file = experiment(ROBOTS[robot])
+    worlds, seeds = Worlds(file, 2, "cpu", seed=3), (3, 4)
+    runs = [td.Experiment(file).start(seed) for seed in seeds]
+    spread = 0.0  # m
+    for steps in (90, 60, 350):
+        _, _, (status,), (expected,) = beside_c(worlds, runs, steps, "status")
+        ours, meant = tips_of(worlds, runs)
+        assert np.abs(ours - meant).max() < 1e-4  # m
+        assert (status == expected).all()
+        spread = max(spread, float(np.ptp(meant, axis=0).max()))
+    assert (status == td.ControllerStatus.WORKING).all()
+    assert spread > 1e-4  # m: the draws matter
+    worlds.reset(np.array([True, False]))
+    worlds.step(500)
+    assert np.abs(tips_of(worlds, runs)[0][0] - meant[0]).max() < 1e-4
+
+
+ON_PATH = """
+[controller]
+plugin = "tendril.follow"
+waypoints = [[0, 0, 0], [0, 0, 0.28], [0.08, 0.06, 0.3]]
+corner_radius = 0.09
+start_delay = 0.1
+acceleration = 2
+speed = 0.15
+fit = "body"
+jam_retries = 0
+"""
+
+
+def follow(experiment, tmp_path, more=""):
+    file = experiment(
+        ROBOTS["lengths"], 'scene = "scene.xml"\nduration = 2\n', "[base]\nfeed = 0.2\nfeed_force_limit = 30\n", ON_PATH
+    )
+    scene = SCENE.replace("<worldbody>", "<worldbody>" + more)
+    (tmp_path / "scene.xml").write_text(scene.replace('pos="0.05 0.03 0.16"', ""))
+    return file
+
+
+def test_tendons_follow_a_path_as_in_the_c_engine(experiment, tmp_path, beside_c):
+    file = follow(experiment, tmp_path)
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
+    _, _, (status,), (expected,) = beside_c(worlds, runs, 700, "status")
+    ours, meant = tips_of(worlds, runs)
+    assert meant[:, 2].min() > 0.25 and meant[:, 0].min() > 0.02  # m: around the corner
+    assert np.abs(ours - meant).max() < 1e-4  # m
+    assert (status == expected).all()
+
+
+def test_tendons_jam_at_a_wall_as_in_the_c_engine(experiment, tmp_path, beside_c):
+    file = follow(experiment, tmp_path, '<geom type="box" size="0.2 0.2 0.01" pos="0 0 0.27" euler="0 20 0"/>')
+    worlds = Worlds(file, 1, "cpu", seed=3)
+    runs = [td.Experiment(file).start(3)]
+    _, _, (status,), (expected,) = beside_c(worlds, runs, 600, "status")
+    ours, meant = tips_of(worlds, runs)
+    assert status == expected == td.ControllerStatus.JAMMED
+    assert np.abs(ours - meant).max() < 2e-3  # m
+
+
+@wp.kernel(enable_backward=False)
+def distributed(tendons: Tendons):
+    distribute(tendons, 0, wp.tid())
+
+
+def test_tensions_are_the_least_that_make_the_moments_within_limits():
+    rng, count, samples = np.random.default_rng(1), 7, 200
+    P = rng.uniform(-0.01, 0.01, (4, count))  # m
+    low, high = np.full(count, 2.0), 0.98 * rng.uniform(20, 60, count)  # N
+    rows = [{"min_tension": 2.0, "max_tension": limit / 0.98} for limit in high]
+    bound, tendons = BoundRobot([{"prefix": "arm_"}], samples, "cpu"), Tendons()
+    tendons.count, tendons.bends = count, 4
+    set_distribution(tendons, bound, [{"moments": P, "tendons": rows}])
+    set_scratch(tendons, bound)
+    between = P @ rng.uniform(low, high, (samples, count)).T  # that tensions make
+    moments = np.where(np.arange(samples) < 100, between, 3 * between).T  # and some that none make
+    tendons.moment = bound.numbers(moments)
+    tendons.most = bound.numbers(np.tile(high, (samples, 1)))
+    wp.launch(distributed, samples, inputs=[tendons], device="cpu")
+    weight = 1 / np.sqrt(1e-8 * (P**2).sum() / 4)
+    for moment, tensions in zip(moments, tendons.tension.numpy(), strict=True):
+        A, y = np.vstack([np.eye(count), weight * P]), np.concatenate([np.zeros(count), weight * moment])
+        assert tensions == pytest.approx(lsq_linear(A, y, (low, high), method="bvls").x, abs=1e-3)  # N
