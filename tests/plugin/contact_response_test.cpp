@@ -221,9 +221,11 @@ TEST_CASE("plugin: the ends of the sections are displaced as the uneven deflecti
   <asset><model name="arm" file="arm.toml"/></asset>
   <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody>
 </mujoco>)";
+  const std::string plane = GENERATE("", "bend_plane = \"yz\"\n");
+  CAPTURE(plane);
   const std::string servo = "bend_gain = 60\nbend_torque_limit = 8\n";
   const ModelPtr model = load_scene_text(
-      kScene, {{"arm.toml", section(servo) + section(servo) + section(servo) + kProbe}});
+      kScene, {{"arm.toml", section(servo) + section(servo + plane) + section(servo) + kProbe}});
   probe.across = 0.5;
   const DataPtr data = settled(model, 0.9, 0.0);
   probe.across = 0.0;
@@ -240,6 +242,7 @@ TEST_CASE("plugin: the ends of the sections are displaced as the uneven deflecti
   // The same bends, of which each joint has its fraction.
   for (int section = 1; section <= 3; ++section) {
     for (const char axis : {'x', 'y'}) {
+      if (joint(section, 1, axis) < 0) continue;  // it bends in the other plane alone
       double bend = 0.0, compliance = 0.0;
       for (int link = 1; link <= 10; ++link) {
         const int j = joint(section, link, axis);
