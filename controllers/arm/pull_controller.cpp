@@ -17,6 +17,7 @@ constexpr OwnQuantities<PullController::kQuantities> own;
 
 constexpr double kSmoothing = 0.05;     // of load and compliance [s]
 constexpr double kLagTime = 0.2;        // of the plan of a taut end behind tip and target [s]
+constexpr double kMinAcross = 2e-4;  // least bound of an error across the load [m]
 constexpr double kSlackRatio = 0.5;     // of the force: below, the end is no longer taut
 constexpr double kForceBand = 0.25;     // of the force: a larger error is one of the status
 constexpr double kRestDistance = 2e-3;  // that a tip at rest does not leave [m]
@@ -123,13 +124,14 @@ ControllerStatus PullController::judge(const ArmMeasurement& measurement,
   if (!rests) rest_(next) = tip;
   idle_(next) = rests ? std::min(idle_(memory) + measurement.timestep, 2.0 * force_time_) : 0.0;
   if (pulled_(next) && !held_(next)) return ControllerStatus::NoContact;
+  const bool there = (tip - measurement.X_BG.translation()).norm() <= tolerance_;
+  if (held_(next) && there) return ControllerStatus::Finished;
   if (taut_(next)) {
     if (idle_(next) <= force_time_) return ControllerStatus::Working;
     const bool has_force = std::abs(load_memory_(next).norm() - force_) <= kForceBand * force_;
     return has_force ? ControllerStatus::Blocked : ControllerStatus::NoProgress;
   }
-  const bool there = (tip - measurement.X_BG.translation()).norm() <= tolerance_;
-  return held_(next) && there ? ControllerStatus::Finished : ControllerStatus::Working;
+  return ControllerStatus::Working;
 }
 
 void PullController::update(const ArmMeasurement& measurement, std::span<const double> memory,
@@ -149,9 +151,11 @@ void PullController::update(const ArmMeasurement& measurement, std::span<const d
     return;
   }
   if (taut_(next)) {
-    const Vector3d n = load_memory_(next).normalized();
-    X_BP.translation() += n.dot(measurement.X_BE.translation() - X_BP.translation()) * n;
-    motion->error.head<3>() += force_step(next) - n.dot(motion->error.head<3>()) * n;
+    const Vector3d n = load_memory_(next).normalized(), along = force_step(next);
+    Eigen::Ref<Vector3d> error = motion->error.head<3>();
+    error -= n.dot(error) * n;
+    error = along + limited(error, std::max(along.norm(), kMinAcross));
+    X_BP.translation() = measurement.X_BE.translation() + error;
   }
   reach_.describe(*motion, X_BP, measurement, report);
   report.arrived = report.arrived || held_(next);  // the plan is where the tip is to be
