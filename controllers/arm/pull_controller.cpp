@@ -7,6 +7,7 @@
 #include "controllers/arm/driven_part.hpp"
 #include "controllers/arm/manipulation.hpp"
 #include "controllers/interface/arm_memory.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
 
 namespace tendril {
 namespace {
@@ -17,7 +18,8 @@ constexpr OwnQuantities<PullController::kQuantities> own;
 
 constexpr double kSmoothing = 0.05;     // of load and compliance [s]
 constexpr double kLagTime = 0.2;        // of the plan of a taut end behind tip and target [s]
-constexpr double kMinAcross = 2e-4;  // least bound of an error across the load [m]
+constexpr double kAcrossRatio = 0.3;    // of an error across the load to that along it, at most
+constexpr double kMinAcross = 2e-4;     // but always allowed [m]
 constexpr double kSlackRatio = 0.5;     // of the force: below, the end is no longer taut
 constexpr double kForceBand = 0.25;     // of the force: a larger error is one of the status
 constexpr double kRestDistance = 2e-3;  // that a tip at rest does not leave [m]
@@ -30,7 +32,7 @@ std::span<const SettingInfo> PullController::settings() {
       setting::number("force", "N", "2", kPositive, "largest force that the tip pulls with"),
       setting::number("hold_distance", "m", "0.07", kPositive,
                       "of the end from the tip: farther, it is not held"),
-      setting::number("speed", "m/s", "0.05", kPositive,
+      setting::number("speed", "m/s", "0.02", kPositive,
                       "largest speed of the planned tip while the end is held"),
       setting::number("tolerance", "m", "0.005", kPositive,
                       "distance of the tip from the target, at which the end is there"),
@@ -44,6 +46,8 @@ std::span<const SettingInfo> PullController::settings() {
 PullController::PullController(const ArmContext& context)
     : reach_(context, nullptr),
       load_(context),
+      robot_(context.robot),
+      states_(context.robot.straight().begin(), context.robot.straight().end()),
       force_(context.settings.number("force")),
       speed_(context.settings.number("speed")),
       tolerance_(context.settings.number("tolerance")),
@@ -58,7 +62,7 @@ PullController::PullController(const ArmContext& context)
 
 /// Takes in the load of this step.
 void PullController::feel(const ArmMeasurement& measurement, std::span<const double> memory,
-                          std::span<double> next) const noexcept {
+                          std::span<double> next) noexcept {
   const Vector3d end = measurement.obstacles->pose(0).translation();
   const Vector3d tip = measurement.X_BE.translation();
   held_(next) = (end - tip).norm() <= hold_distance_;
@@ -69,11 +73,10 @@ void PullController::feel(const ArmMeasurement& measurement, std::span<const dou
   pulled_(next) = held_(next) ? (pulled_(memory) && held_(memory)) || force > kForceBand * force_
                               : pulled_(memory);
   if (!(force > kForceBand * force_)) return;
-  double moved = 0.0;  // of the tip by the load, along it
-  for (Eigen::Index k = 0; k < measurement.q.size(); ++k)
-    moved += load_memory_(next).dot(measurement.tip_jacobian.col(k).head<3>()) *
-             (measurement.q[k] - command_(memory)[k]);
-  const double now = std::max(0.0, moved) / (force * force);
+  from_coordinates(robot_, command_(memory), states_);
+  const Vector3d moved = measurement.X_BE.translation() - measurement.gravity_deflection -
+                         tip_pose(robot_, states_, measurement.base).translation();
+  const double now = std::max(0.0, moved.dot(load_memory_(next))) / (force * force);
   compliance_(next) = compliance_(memory) + part * (now - compliance_(memory));
 }
 
@@ -154,7 +157,7 @@ void PullController::update(const ArmMeasurement& measurement, std::span<const d
     const Vector3d n = load_memory_(next).normalized(), along = force_step(next);
     Eigen::Ref<Vector3d> error = motion->error.head<3>();
     error -= n.dot(error) * n;
-    error = along + limited(error, std::max(along.norm(), kMinAcross));
+    error = along + limited(error, std::max(kAcrossRatio * along.norm(), kMinAcross));
     X_BP.translation() = measurement.X_BE.translation() + error;
   }
   reach_.describe(*motion, X_BP, measurement, report);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "controllers/arm/reach_controller.hpp"
 #include "controllers/arm/tip_load.hpp"
@@ -13,8 +14,8 @@ namespace tendril {
 /// makes the end taut, unless the tip moves along the load to the target:
 ///
 ///     along the load n   the tip integral gets e = -n C (f_d - f), as in TouchController; C is the
-///                        compliance of the arm, n^T J (q - c) / f, by how far the load has moved
-///                        the tip from the commands c
+///                        compliance of the arm, by how far the load has moved the tip from
+///                        where the commands have it
 ///     across the load    the tip follows the target
 ///
 /// Thus a cable that slides is pulled on with that force, and one that is fixed is held with it.
@@ -43,7 +44,7 @@ class PullController final : public ArmController {
 
  private:
   void feel(const ArmMeasurement& measurement, std::span<const double> memory,
-            std::span<double> next) const noexcept;
+            std::span<double> next) noexcept;
   void choose(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next) const noexcept;
   [[nodiscard]] Eigen::Vector3d lead(const ArmMeasurement& measurement,
@@ -56,6 +57,8 @@ class PullController final : public ArmController {
 
   ReachController reach_;
   TipLoad load_;
+  ContinuumRobot robot_;
+  std::vector<SectionState> states_;  // scratch
   double force_, speed_, tolerance_, force_time_, hold_distance_, gain_;
 
   Slot<bool> started_ = memory_.flag(), held_ = memory_.flag(), pulled_ = memory_.flag(),
