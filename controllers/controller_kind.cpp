@@ -5,6 +5,7 @@
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "controllers/arm/follow_controller.hpp"
 #include "controllers/arm/predictive_controller.hpp"
+#include "controllers/arm/pull_controller.hpp"
 #include "controllers/arm/push_controller.hpp"
 #include "controllers/arm/reach_controller.hpp"
 #include "controllers/arm/steer_controller.hpp"
@@ -64,6 +65,10 @@ const std::vector<ControllerKind>& built_in_controllers() {
             "the tip presses on a surface with a force, and follows a mocap body along it"),
         controller_kind<PushController>(
             "tendril.push", "the tip pushes a block over a table until it is at a mocap body"),
+        controller_kind<PullController>(
+            "tendril.pull",
+            "the tip pulls what it holds, such as the end of a cable, to a mocap body with a "
+            "bounded force"),
         controller_kind<CoilController>("tendril.coil",
                                         "the arm coils around a post, holds it with a force and "
                                         "presses with its tip past it"),

@@ -5,6 +5,7 @@
 
 #include "plugin/arm_binding.hpp"
 #include "plugin/bind_robot.hpp"
+#include "tendril/model/continuum/drive_damping.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -22,6 +23,7 @@ std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const Actuat
     const auto k = static_cast<std::size_t>(robot.coordinate_index(i));
     const double time = std::max(physics.damping_time, least);
     const double bend = physics.bending_stiffness / physics.unloaded_length;
+    const double bend_damping = time * bend + damping_outside(arm, physics.bend);
     double lag = 0.0;
     for (const Chamber& chamber : arm.chambers)
       if (chamber.route.runs_through(i)) lag = std::max(lag, chamber.time_constant);
@@ -31,10 +33,11 @@ std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const Actuat
       return actuation.moves_all() || (arm.is_planar() && at == k + 1 ? actuation.independent[k]
                                                                       : actuation.independent[at]);
     };
-    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag, driven(k)};
-    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag, driven(k + 1)};
+    springs[k] = {bend, bend_damping, physics.natural_bend[0], bend_lag, driven(k)};
+    springs[k + 1] = {bend, bend_damping, physics.natural_bend[1], bend_lag, driven(k + 1)};
     if (!robot.section(i).is_extensible()) continue;
-    springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
+    springs[k + 2] = {physics.axial_stiffness,
+                      time * physics.axial_stiffness + damping_outside(arm, physics.length_drive),
                       physics.unloaded_length - robot.section(i).length(),
                       is_driven(physics.length_drive) ? 0.0 : lag};
   }

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "controllers/arm/driven_part.hpp"
-#include "tendril/model_error.hpp"
+#include "controllers/arm/manipulation.hpp"
 
 namespace tendril {
 namespace {
@@ -29,18 +27,6 @@ constexpr double kApproachTime = 0.5;  // in which the block would come to the t
 constexpr double kLeastSpeed = 0.1;    // of the speed
 constexpr double kLeastProgress = 1e-3;  // [m]: progress of a block
 
-constexpr std::string_view kNotTaken[] = {"avoidance", "obstacles", "obstacle_margin",
-                                          "wait_for_base"};
-
-/// The block of the setting: one geom that moves.
-double extent_of_block(const ArmContext& context) {
-  const MeasuredObstacles block = context.scene.measure_obstacles("block", 0.0);
-  if (block.obstacles.count() != 1 || block.moving_count != 1)
-    throw ModelError("block = " + std::string(context.settings.text("block")) +
-                     ": must be one geom of the scene, of a body that moves");
-  return block.obstacles.extent(0);
-}
-
 }  // namespace
 
 std::span<const SettingInfo> PushController::settings() {
@@ -53,15 +39,7 @@ std::span<const SettingInfo> PushController::settings() {
       setting::number("speed", "m/s", "0.03", kPositive, "of the planned tip"),
       setting::number("push_time", "s", "20", kPositive,
                       "status 10 when the block has come no nearer for this time")};
-  static const std::vector<SettingInfo> kAll = [] {
-    std::vector<SettingInfo> all = joined({kOwnSettings, ReachController::settings()});
-    std::erase_if(all, [](const SettingInfo& row) {
-      return std::find(std::begin(kNotTaken), std::end(kNotTaken), row.name) != std::end(kNotTaken);
-    });
-    for (SettingInfo& row : all)  // the block deflects the arm more than its weight does
-      if (row.name == std::string_view("integral_limit")) row.default_value = "1";
-    return all;
-  }();
+  static const std::vector<SettingInfo> kAll = manipulation_settings(kOwnSettings);
   return kAll;
 }
 
@@ -70,7 +48,7 @@ PushController::PushController(const ArmContext& context)
       tolerance_(context.settings.number("tolerance")),
       speed_(context.settings.number("speed")),
       push_time_(context.settings.number("push_time")),
-      size_(extent_of_block(context)),
+      size_(measure_object(context, "block")),
       reach_memory_(memory_.part(reach_.memory_layout())) {
   require_driven(context, Planes::Allowed);
   circle_ = size_ + context.body_radius + context.settings.number("clearance");

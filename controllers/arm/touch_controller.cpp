@@ -7,6 +7,7 @@
 
 #include "controllers/arm/contact_response.hpp"
 #include "controllers/arm/driven_part.hpp"
+#include "controllers/arm/manipulation.hpp"
 
 namespace tendril {
 namespace {
@@ -22,11 +23,6 @@ constexpr double kFar = 2.0;         // of the approach distance: farther, the a
 constexpr double kForceBand = 0.25;  // of the force: a larger error is one of the status
 constexpr double kNoMotion = 1e-18;  // square of a response that is none
 constexpr double kArrival = 1e-3;    // [m]: distance of the plan from a target that it has reached
-
-Vector3d limited(const Vector3d& step, double length) noexcept {
-  const double norm = step.norm();
-  return norm > length ? Vector3d(step * (length / norm)) : step;
-}
 
 }  // namespace
 

@@ -50,15 +50,20 @@ constexpr StatusInfo kStatuses[kStatusCount]{
      "The task makes no progress, its result is lost, or a planned path to the target failed.",
      "For a snake, change the gait, `frequency`, `waves` or the friction, or raise "
      "`stall_periods`. For `tendril.contact_plan`, `failure_reason` says why the last path failed. "
-     "For `tendril.coil`, raise `tighten_time` or reduce `force`. For `tendril.touch`, the force "
-     "stayed off: reduce it, raise `integral_limit`, or make the servos stronger. For "
-     "`tendril.push`, make the block lighter, the servos stronger, or give the tip more friction."},
+     "For `tendril.coil`, raise `tighten_time` or reduce `force`. For `tendril.touch` "
+     "and `tendril.pull`, the force stayed off: reduce it, raise `integral_limit`, or make the "
+     "servos stronger. For `tendril.push`, make the block lighter, the servos stronger, or give "
+     "the tip more friction."},
     {"blocked by a contact",
-     "The tip rests against a fixed body before its target. The commands do not press harder.",
+     "The tip rests against a fixed body before its target, or what `tendril.pull` holds is taut "
+     "before it. The commands do not press or pull harder.",
      "Move the target to the surface or in front of it, by the radius of the arm. To press with a "
-     "force, use `tendril.touch`."},
-    {"no contact", "The tip is at the target of `tendril.touch` and touches nothing.",
-     "Move the target into the surface, by more than the error of the surface's position."},
+     "force, use `tendril.touch`. To pull harder, raise `force`."},
+    {"no contact",
+     "The tip is at the target of `tendril.touch` and touches nothing, or what `tendril.pull` has "
+     "pulled has slipped off.",
+     "Move the target into the surface, by more than the error of the surface's position. Grip "
+     "more firmly, or reduce `force` of `tendril.pull`."},
     {"swinging",
      "The tip has swung for 6 s about a target at rest: too little damping, or feedback that takes "
      "it away.",

@@ -19,8 +19,8 @@ namespace generate {
 
 /// A generator. It depends on the draws and the difficulty only.
 using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
-Generate clutter, coil, maze, mobile_clutter, moving, path, pole, reach_around, shelf, touch, tube,
-    two_arms, underactuated, vessel, winding_tube;
+Generate cable, clutter, coil, maze, mobile_clutter, moving, path, pole, reach_around, shelf, touch,
+    tube, two_arms, underactuated, vessel, winding_tube;
 
 }  // namespace generate
 namespace {
@@ -31,6 +31,8 @@ struct Generator {
 };
 
 constexpr Generator kGenerators[] = {
+    {{"cable", "an arm pulls the end of a cable to a place, or holds it taut with a force"},
+     generate::cable},
     {{"clutter", "an arm reaches a target among spheres"}, generate::clutter},
     {{"coil", "an arm coils around a leaning post and holds it"}, generate::coil},
     {{"maze", "a free snake goes to a goal among posts and walls"}, generate::maze},

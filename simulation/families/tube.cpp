@@ -56,7 +56,8 @@ double least_distance(const std::string& arm, const Insertion& task) {
       .distance;
 }
 
-/// The files of an insertion from the mouth of the tube to its end, which is past the last waypoint.
+/// The files of an insertion from the mouth of the tube to its end, which is past the last
+/// waypoint.
 std::vector<GeneratedFile> insertion(const char* family, const Insertion& task,
                                      const Vector3d& mouth, const Vector3d& end, double friction,
                                      const std::string& remark) {
@@ -113,7 +114,10 @@ std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty) {
   const Vector3d end = corner_2 + (radius + after) * last;
   const double feed = 0.02 + before + after + between + pi * radius - 0.01;
   return insertion("tube",
-                   {sections, feed, radius, {Vector3d::Zero(), corner_1, corner_2, end - 0.01 * last},
+                   {sections,
+                    feed,
+                    radius,
+                    {Vector3d::Zero(), corner_1, corner_2, end - 0.01 * last},
                     clearance},
                    start, end, 0.3,
                    fmt::format("two right angles, {}", planar ? "in one plane" : "in two planes"));
@@ -149,8 +153,7 @@ std::vector<GeneratedFile> winding_tube(RandomStream& draws, double difficulty) 
   }
   corners.emplace_back(p - 0.01 * R.col(2));
   const double feed = 0.02 + before + straight + scale * sum * radius - 0.01;
-  return insertion("winding_tube",
-                   {sections, feed, radius, corners, 0.010 - 0.008 * difficulty},
+  return insertion("winding_tube", {sections, feed, radius, corners, 0.010 - 0.008 * difficulty},
                    Vector3d(0.0, 0.0, mouth), p, 0.3, "three bends in space");
 }
 

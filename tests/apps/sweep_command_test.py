@@ -234,7 +234,7 @@ class Runs(SweepTest):
             "e.toml",
             "--out",
             self.out,
-            text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, moving, path, "
+            text="e.toml: family: cluter: must be one of cable, clutter, coil, maze, mobile_clutter, moving, path, "
             "pole, reach_around, shelf, touch, tube, two_arms, underactuated, vessel, winding_tube",
         )
 

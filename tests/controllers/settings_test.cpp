@@ -170,6 +170,7 @@ std::vector<Texts> configurations(const ControllerKind& of_kind) {
             {{"target", "t"}},
             {{"centerline", branches}, {"branch", "a"}, {"path_end", "0 0 0.4"}}};
   if (kind == "tendril.push") return {{{"block", "block"}, {"target", "t"}}};
+  if (kind == "tendril.pull") return {{{"end", "plug"}, {"target", "t"}}};
   if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
     const auto plan = test::elastic_cases().front();
@@ -206,7 +207,7 @@ bool make(const ControllerKind& kind, const Settings& settings, TestScene& scene
       {.feed_limit = is_carried ? 0.0 : 1.2});
   if (is_carried) scene.chain = SerialChain({ChainJoint()}, Eigen::Isometry3d::Identity());
   scene.measured = scene.standing = Obstacles({sphere_at({0.3, 0.0, 0.1}, 0.03)});
-  scene.moving_count = kind.name == "tendril.push" ? 1 : 0;
+  scene.moving_count = kind.name == "tendril.push" || kind.name == "tendril.pull" ? 1 : 0;
   scene.target = {2.0, 0.0, 0.0};
   scene.post = {.name = "geom post", .kind = Solid::Kind::Capsule, .size = {0.03, 0.3, 0.0}};
   scene.post.X_BO.translation() = Eigen::Vector3d(0.0, 0.05, 0.65);

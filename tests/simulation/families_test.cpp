@@ -64,8 +64,9 @@ TEST_CASE("families: a seed is one scene, another seed another", "[families]") {
 }
 
 TEST_CASE("families: at the start nothing touches what the robot shall not touch", "[families]") {
-  for (const char* family : {"clutter", "maze", "mobile_clutter", "moving", "path", "reach_around",
-                             "shelf", "touch", "tube", "coil", "two_arms", "winding_tube"}) {
+  for (const char* family :
+       {"cable", "clutter", "maze", "mobile_clutter", "moving", "path", "reach_around", "shelf",
+        "touch", "tube", "coil", "two_arms", "winding_tube"}) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       CAPTURE(family, seed);
       const TemporaryFolder folder;
@@ -86,7 +87,7 @@ TEST_CASE("families: at the start nothing touches what the robot shall not touch
 TEST_CASE("families: what is refused, and how it is said", "[families]") {
   CHECK_THROWS_WITH(
       generate_scene("swamp", 0, 0.5),
-      "family: swamp: must be one of clutter, coil, maze, mobile_clutter, moving, path, "
+      "family: swamp: must be one of cable, clutter, coil, maze, mobile_clutter, moving, path, "
       "pole, reach_around, shelf, touch, tube, two_arms, underactuated, vessel, "
       "winding_tube");
   CHECK_THROWS_WITH(generate_scene("pole", 0, 1.5), "--difficulty: 1.5: must be in [0, 1]");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tendril/model/continuum/arm_document.hpp"
+#include "tendril/model/continuum/drive_damping.hpp"
 #include "tendril/model/toml_fields.hpp"
 
 namespace tendril {
@@ -182,9 +183,8 @@ void add_servo(const ServoElement& servo, ArmDocument& arm) {
 /// Adds a fixed tendon over joints, whose length is their sum.
 void add_sum(const std::string& name, const Drive& drive, const std::vector<std::string>& joints,
              ArmDocument& arm) {
-  const auto* const servo = std::get_if<ServoDrive>(&drive);
-  const double damping = servo ? damping_of(*servo, arm.robot).outside : 0.0;
-  XmlNode& tendon = arm.mjcf.tendon.add("fixed", {{"name", name}, {"damping", damping}});
+  XmlNode& tendon = arm.mjcf.tendon.add(
+      "fixed", {{"name", name}, {"damping", damping_outside(arm.robot, drive)}});
   for (const std::string& joint : joints) tendon.add("joint", {{"joint", joint}, {"coef", 1}});
 }
 
@@ -308,11 +308,15 @@ void write_drives(ArmDocument& arm) {
   }
 }
 
+double damping_outside(const ContinuumDescription& robot, const Drive& drive) {
+  const auto* const servo = std::get_if<ServoDrive>(&drive);
+  return servo ? damping_of(*servo, robot).outside : 0.0;
+}
+
 double hinge_damping(const ContinuumDescription& robot, const SectionPhysics& physics,
                      double bend_fraction) {
-  const auto* const servo = std::get_if<ServoDrive>(&physics.bend);
-  if (robot.compliance != Compliance::Link || servo == nullptr) return 0.0;
-  return damping_of(*servo, robot).outside / bend_fraction;
+  if (robot.compliance != Compliance::Link) return 0.0;
+  return damping_outside(robot, physics.bend) / bend_fraction;
 }
 
 }  // namespace tendril
