@@ -22,7 +22,7 @@ constexpr double kAcrossRatio = 0.3;    // of an error across the load to that a
 constexpr double kMinAcross = 2e-4;     // but always allowed [m]
 constexpr double kSlackRatio = 0.5;     // of the force: below, the end is no longer taut
 constexpr double kForceBand = 0.25;     // of the force: a larger error is one of the status
-constexpr double kRestDistance = 2e-3;  // that a tip at rest does not leave [m]
+constexpr double kRestDistance = 2e-3;  // by which a tip at rest comes no nearer to the target [m]
 
 }  // namespace
 
@@ -123,12 +123,12 @@ ControllerStatus PullController::judge(const ArmMeasurement& measurement,
                                        std::span<const double> memory,
                                        std::span<double> next) const noexcept {
   const Vector3d tip = measurement.X_BE.translation();
-  const bool rests = started_(memory) && (tip - rest_(memory)).norm() <= kRestDistance;
-  if (!rests) rest_(next) = tip;
+  const double distance = (tip - measurement.X_BG.translation()).norm();
+  const bool rests = started_(memory) && std::abs(distance - reached_(memory)) <= kRestDistance;
+  if (!rests) reached_(next) = distance;
   idle_(next) = rests ? std::min(idle_(memory) + measurement.timestep, 2.0 * force_time_) : 0.0;
   if (pulled_(next) && !held_(next)) return ControllerStatus::NoContact;
-  const bool there = (tip - measurement.X_BG.translation()).norm() <= tolerance_;
-  if (held_(next) && there) return ControllerStatus::Finished;
+  if (held_(next) && distance <= tolerance_) return ControllerStatus::Finished;
   if (taut_(next)) {
     if (idle_(next) <= force_time_) return ControllerStatus::Working;
     const bool has_force = std::abs(load_memory_(next).norm() - force_) <= kForceBand * force_;

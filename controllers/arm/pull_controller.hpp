@@ -65,10 +65,10 @@ class PullController final : public ArmController {
              taut_ = memory_.flag();
   MatrixSlot<Eigen::Vector3d> load_memory_ = memory_.matrix<Eigen::Vector3d>();  // smoothed [N]
   MatrixSlot<Eigen::Vector3d> point_ = memory_.matrix<Eigen::Vector3d>();        // of the plan [m]
-  MatrixSlot<Eigen::Vector3d> rest_ = memory_.matrix<Eigen::Vector3d>();  // where the tip rests [m]
-  Slot<double> compliance_ = memory_.number();                            // of the arm [m/N]
-  Slot<double> idle_ = memory_.number();  // time that the tip has been there [s]
-  MatrixSlot<Eigen::VectorXd> command_;   // the last one
+  Slot<double> reached_ = memory_.number();     // distance of the tip from the target [m]
+  Slot<double> compliance_ = memory_.number();  // of the arm [m/N]
+  Slot<double> idle_ = memory_.number();        // time since it changed [s]
+  MatrixSlot<Eigen::VectorXd> command_;         // the last one
   Block reach_memory_;
 };
 
