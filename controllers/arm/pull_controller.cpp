@@ -22,7 +22,7 @@ constexpr double kAcrossRatio = 0.3;    // of an error across the load to that a
 constexpr double kMinAcross = 2e-4;     // but always allowed [m]
 constexpr double kSlackRatio = 0.5;     // of the force: below, the end is no longer taut
 constexpr double kForceBand = 0.25;     // of the force: a larger error is one of the status
-constexpr double kRestDistance = 2e-3;  // by which a tip at rest comes no nearer to the target [m]
+constexpr double kRestDistance = 2e-3;  // by which a tip at rest comes no nearer to its target [m]
 
 }  // namespace
 
@@ -124,9 +124,13 @@ ControllerStatus PullController::judge(const ArmMeasurement& measurement,
                                        std::span<double> next) const noexcept {
   const Vector3d tip = measurement.X_BE.translation();
   const double distance = (tip - measurement.X_BG.translation()).norm();
-  const bool rests = started_(memory) && std::abs(distance - reached_(memory)) <= kRestDistance;
-  if (!rests) reached_(next) = distance;
-  idle_(next) = rests ? std::min(idle_(memory) + measurement.timestep, 2.0 * force_time_) : 0.0;
+  const double way = started_(memory) ? reached_(memory) - distance : distance;
+  // A slower tip rests, too: the place that it has come to follows it.
+  const double creep = kRestDistance / force_time_ * measurement.timestep;
+  reached_(next) =
+      std::abs(way) > kRestDistance ? distance : reached_(memory) - std::clamp(way, -creep, creep);
+  idle_(next) =
+      way > kRestDistance ? 0.0 : std::min(idle_(memory) + measurement.timestep, 2.0 * force_time_);
   if (pulled_(next) && !held_(next)) return ControllerStatus::NoContact;
   if (held_(next) && distance <= tolerance_) return ControllerStatus::Finished;
   if (taut_(next)) {

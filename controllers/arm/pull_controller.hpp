@@ -67,7 +67,7 @@ class PullController final : public ArmController {
   MatrixSlot<Eigen::Vector3d> point_ = memory_.matrix<Eigen::Vector3d>();        // of the plan [m]
   Slot<double> reached_ = memory_.number();     // distance of the tip from the target [m]
   Slot<double> compliance_ = memory_.number();  // of the arm [m/N]
-  Slot<double> idle_ = memory_.number();        // time since it changed [s]
+  Slot<double> idle_ = memory_.number();        // time since it came nearer [s]
   MatrixSlot<Eigen::VectorXd> command_;         // the last one
   Block reach_memory_;
 };
