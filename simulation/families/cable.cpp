@@ -9,7 +9,6 @@
 
 #include "simulation/families/scene_text.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/kinematics/jacobian.hpp"
 #include "tendril/model/robot_description.hpp"
 
 namespace tendril::simulation::generate {
@@ -17,12 +16,11 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr int kEdges = 20;               // of the cable
-constexpr double kPlug = 0.02;           // of the plug before the tip [m]
-constexpr double kStartTime = 1.5;       // when the target begins to move [s]
-constexpr double kSpeed = 0.02;          // of the target [m/s]
-constexpr double kSettleTime = 10.0;     // after it has stopped [s]
-constexpr double kServoStiffness = 3.7;  // of a section with its servo, to the section alone
+constexpr int kEdges = 20;            // of the cable
+constexpr double kPlug = 0.02;        // of the plug before the tip [m]
+constexpr double kStartTime = 1.5;    // when the target begins to move [s]
+constexpr double kSpeed = 0.02;       // of the target [m/s]
+constexpr double kSettleTime = 10.0;  // after it has stopped [s]
 constexpr double kMinDeflection = 0.003, kMaxDeflection = 0.06;  // of the tip, by the force [m]
 constexpr double kAllowedOffset = 0.005;                         // of the tip from the place [m]
 // Of all joints: hard in spite of the small masses, and slow enough not to ring with the timestep.
@@ -33,22 +31,14 @@ constexpr double kMargin = 0.02;  // of a cable that is too short [m]
 /// frame [m].
 struct Task {
   std::vector<SectionState> states;  ///< at the place
-  Vector3d start, place, anchor;     ///< of the tip; of the cable's other end
-  double length;                     ///< of the cable
-  bool reaches;                      ///< the cable is long enough
+  /// Of the tip; of the cable's other end.
+  Vector3d start = Vector3d::Zero(), place = start, anchor = start;
+  double length = 0.0;   ///< of the cable
+  bool reaches = false;  ///< the cable is long enough
 };
 
 /// A point of the base's frame in the world.
 Vector3d hanging(const Vector3d& p) { return {p.x(), -p.y(), -p.z()}; }
-
-/// Deflection of the tip at the place by a force towards the anchor [m].
-double deflection(const ContinuumRobot& robot, const Task& task, double stiffness, double force) {
-  Eigen::Matrix<double, 6, Eigen::Dynamic> J(6, robot.coordinate_count());
-  static_cast<void>(tip_jacobian(robot, task.states, {}, J));
-  const Vector3d n = (task.anchor - task.place).normalized();
-  return (n.transpose() * J.topRows<3>()).squaredNorm() * force * robot.section(0).length() /
-         (kServoStiffness * stiffness);
-}
 
 /// Points of a cable that hangs in an arc from a to b, in the plane of both and the vertical.
 std::vector<Vector3d> arc(const Vector3d& a, const Vector3d& b, double length) {
@@ -93,8 +83,10 @@ Task draw_task(RandomStream& draws, const ContinuumRobot& robot) {
 }
 
 /// Tells whether the cable is longer than it must be, and where it is too short, by how much.
-bool can_be_done(const ContinuumRobot& robot, const Task& task, double stiffness, double force) {
-  const double by_force = deflection(robot, task, stiffness, force);
+bool can_be_done(const ContinuumRobot& robot, const Task& task, const ContactArm& body,
+                 double force) {
+  const double by_force =
+      body.deflection(robot, task.states, (task.anchor - task.place).normalized(), force);
   if (by_force < kMinDeflection || by_force > kMaxDeflection) return false;
   return task.reaches ||
          (task.anchor - task.place).norm() > task.length + kPlug + by_force + kMargin;
@@ -159,20 +151,10 @@ std::string joined_text(int sections) {
 
 std::vector<GeneratedFile> cable(RandomStream& draws, double difficulty) {
   for (int draw = 0; draw < kMaxDraws; ++draw) {
-    const int sections = draws.integer(2, 4);
-    const double length = draws.uniform(0.08, 0.12), radius = draws.uniform(0.006, 0.01);
-    const double stiffness = draws.uniform(0.05, 0.1);
+    const ContactArm body(draws);
     const double force = draws.uniform(0.5, 1.0 + 2.0 * difficulty);
     const std::string arm =
-        fmt::format(
-            "# {} sections of {:.0f} mm that pull a cable.\nkind = \"continuum\"\n"
-            "name = \"arm\"\n\n",
-            sections, 1000.0 * length) +
-        repeated(fmt::format("[[section]]\nconstant_length = {:.6f}\nbend_limit = 1.9\n"
-                             "links = 10\nradius = {:.6f}\nmass = {:.6f}\n"
-                             "bending_stiffness = {:.6f}\n\n",
-                             length, radius, 8000.0 * radius * radius * length, stiffness),
-                 sections) +
+        body.text("pull a cable") +
         fmt::format(
             "[controller]\nplugin = \"tendril.pull\"\ntarget = \"target\"\nend = \"plug\"\n"
             "rate_limit = 2\nforce = {:.3f}\n",
@@ -180,7 +162,7 @@ std::vector<GeneratedFile> cable(RandomStream& draws, double difficulty) {
     const ContinuumRobot robot =
         std::get<ContinuumDescription>(parse_robot(arm, "arm.toml", {})).kinematics();
     const Task task = draw_task(draws, robot);
-    if (!can_be_done(robot, task, stiffness, force)) continue;
+    if (!can_be_done(robot, task, body, force)) continue;
 
     const double arrival = kStartTime + (task.place - task.start).norm() / kSpeed;
     const double end = std::ceil(arrival + kSettleTime);
@@ -206,8 +188,8 @@ std::vector<GeneratedFile> cable(RandomStream& draws, double difficulty) {
                             "target", "linear", fmt::format("{:g}, {:.4f}", kStartTime, arrival),
                             list(hanging(task.start)) + ", " + list(hanging(task.place)))) +
              checks},
-        {"scene.xml",
-         scene_xml("cable", model_asset("arm"), world_text(task, draws), joined_text(sections))},
+        {"scene.xml", scene_xml("cable", model_asset("arm"), world_text(task, draws),
+                                joined_text(body.sections))},
         {"arm.toml", arm}};
   }
   throw_no_scene_found("cable");

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/jacobian.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation::generate {
@@ -63,6 +64,33 @@ std::string repeated(const std::string& part, int count) {
   std::string all;
   for (int i = 0; i < count; ++i) all += part;
   return all;
+}
+
+ContactArm::ContactArm(RandomStream& draws)
+    : sections(draws.integer(2, 4)),
+      length(draws.uniform(0.08, 0.12)),
+      radius(draws.uniform(0.006, 0.01)),
+      stiffness(draws.uniform(0.05, 0.1)) {}
+
+double ContactArm::deflection(const ContinuumRobot& robot, SectionStates states,
+                              const Vector3d& direction, double force) const {
+  constexpr double kServoStiffness = 3.7;  // of a section with its servo, to the section alone
+  Eigen::Matrix<double, 6, Eigen::Dynamic> J(6, robot.coordinate_count());
+  static_cast<void>(tip_jacobian(robot, states, {}, J));
+  return (direction.transpose() * J.topRows<3>()).squaredNorm() * force *
+         robot.section(0).length() / (kServoStiffness * stiffness);
+}
+
+std::string ContactArm::text(const char* task) const {
+  return fmt::format(
+             "# {} sections of {:.0f} mm that {}.\nkind = \"continuum\"\n"
+             "name = \"arm\"\n\n",
+             sections, 1000.0 * length, task) +
+         repeated(fmt::format("[[section]]\nconstant_length = {:.6f}\nbend_limit = 1.9\n"
+                              "links = 10\nradius = {:.6f}\nmass = {:.6f}\n"
+                              "bending_stiffness = {:.6f}\n\n",
+                              length, radius, 8000.0 * radius * radius * length, stiffness),
+                  sections);
 }
 
 Spheres draw_spheres(RandomStream& draws, const std::string& family, int count, double clearance,

@@ -53,6 +53,19 @@ std::string experiment(double duration, const std::string& more);
 std::string section_text(int links, const char* more);
 std::string snake_text(const std::string& more);
 std::string repeated(const std::string& part, int count);
+/// An arm of equal sections of 80 to 120 mm, whose tip has a task in contact.
+struct ContactArm {
+  int sections;
+  double length, radius;  ///< of a section [m]
+  double stiffness;       ///< EI [N m^2]
+  explicit ContactArm(RandomStream& draws);
+  /// The robot file without the controller; `task` is what the sections do.
+  [[nodiscard]] std::string text(const char* task) const;
+  /// Deflection of the tip along a unit vector by a force along it [m]. `robot` is that of the
+  /// file.
+  [[nodiscard]] double deflection(const ContinuumRobot& robot, SectionStates states,
+                                  const Eigen::Vector3d& direction, double force) const;
+};
 /// Spheres around an arm that lies along the world's x axis, as geoms `ball_1`, ... of a world.
 struct Spheres {
   std::string text;

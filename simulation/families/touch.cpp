@@ -11,7 +11,6 @@
 #include "simulation/families/scene_text.hpp"
 #include "tendril/ik/auto_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/kinematics/jacobian.hpp"
 #include "tendril/model/robot_description.hpp"
 
 namespace tendril::simulation::generate {
@@ -29,7 +28,6 @@ constexpr double kSlideTime = 6.5;        // when it begins to slide [s]
 constexpr double kAllowedOffset = 0.005;  // of the tip from the target, along the surface [m]
 constexpr double kClearance = 0.005;      // of the body from the surface [m]
 constexpr double kMaxDeflection = 0.06;   // of the tip, by the force [m]
-constexpr double kServoStiffness = 3.7;   // of a section with its servo, to the section alone
 constexpr double kMaxBend = 1.5;          // of a section, of 1.9 allowed [rad]
 constexpr int kPoints = 9;                // of the path
 
@@ -103,15 +101,6 @@ double clearance(const Task& task, SectionStates states) {
   return least;
 }
 
-/// Deflection of the tip by a force along the normal [m].
-double deflection(const Task& task, SectionStates states, double bending_stiffness, double force) {
-  Eigen::Matrix<double, 6, Eigen::Dynamic> J(6, task.robot.coordinate_count());
-  static_cast<void>(tip_jacobian(task.robot, states, {}, J));
-  const double length = task.robot.section(0).length();
-  return (task.wall.normal.transpose() * J.topRows<3>()).squaredNorm() * force * length /
-         (kServoStiffness * bending_stiffness);
-}
-
 /// Tells whether the tip reaches the whole path while the body stays clear, and even bends lead to
 /// where it begins.
 bool can_be_done(const Task& task, std::vector<SectionState> states) {
@@ -178,26 +167,15 @@ std::string motion_text(const Task& task) {
 
 std::vector<GeneratedFile> touch(RandomStream& draws, double difficulty) {
   for (int draw = 0; draw < kMaxDraws; ++draw) {
-    const int sections = draws.integer(2, 4);
-    const double length = draws.uniform(0.08, 0.12), radius = draws.uniform(0.006, 0.01);
-    const double stiffness = draws.uniform(0.05, 0.1);
+    const ContactArm body(draws);
     const double friction = draws.uniform(0.05, 0.4 + 0.4 * difficulty);
     const double force = draws.uniform(0.2, 2.0);
-    const TipTask kind = sections > 2 ? TipTask::PositionAndDirection : TipTask::Position;
-    const std::string arm =
-        fmt::format(
-            "# {} sections of {:.0f} mm that press on a wall.\nkind = \"continuum\"\n"
-            "name = \"arm\"\n\n",
-            sections, 1000.0 * length) +
-        repeated(fmt::format("[[section]]\nconstant_length = {:.6f}\nbend_limit = 1.9\n"
-                             "links = 10\nradius = {:.6f}\nmass = {:.6f}\n"
-                             "bending_stiffness = {:.6f}\n\n",
-                             length, radius, 8000.0 * radius * radius * length, stiffness),
-                 sections) +
-        fmt::format(
-            "[controller]\nplugin = \"tendril.touch\"\ntarget = \"target\"\n"
-            "rate_limit = 2\ntask = \"{}\"\nforce = {:.3f}\n",
-            kind == TipTask::Position ? "position" : "direction", force);
+    const TipTask kind = body.sections > 2 ? TipTask::PositionAndDirection : TipTask::Position;
+    const std::string arm = body.text("press on a wall") +
+                            fmt::format(
+                                "[controller]\nplugin = \"tendril.touch\"\ntarget = \"target\"\n"
+                                "rate_limit = 2\ntask = \"{}\"\nforce = {:.3f}\n",
+                                kind == TipTask::Position ? "position" : "direction", force);
     const ContinuumRobot robot =
         std::get<ContinuumDescription>(parse_robot(arm, "arm.toml", {})).kinematics();
     std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
@@ -215,17 +193,17 @@ std::vector<GeneratedFile> touch(RandomStream& draws, double difficulty) {
     const auto shape = static_cast<Shape>(draws.integer(0, 2));
     const Task task{.robot = robot,
                     .wall = {.shape = shape,
-                             .point = tip.translation() - radius * normal,
+                             .point = tip.translation() - body.radius * normal,
                              .normal = normal,
                              .axis = std::cos(axis) * t1 + std::sin(axis) * t2,
                              .along = std::cos(way) * t1 + std::sin(way) * t2,
                              .radius = shape == Shape::Box ? 0.0 : draws.uniform(0.05, 0.12)},
                     .tip = tip.linear(),
                     .kind = kind,
-                    .body_radius = radius,
+                    .body_radius = body.radius,
                     .depth = draws.uniform(0.001, 0.004),
                     .length = draws.uniform(0.03, 0.06)};
-    if (deflection(task, states, stiffness, force) > kMaxDeflection) continue;
+    if (body.deflection(robot, states, task.wall.normal, force) > kMaxDeflection) continue;
     if (!can_be_done(task, states)) continue;
 
     const Eigen::Quaterniond q(task.tip);
@@ -236,7 +214,7 @@ std::vector<GeneratedFile> touch(RandomStream& draws, double difficulty) {
         "        <geom size=\"0.004\" rgba=\"0.95 0.35 0.15 0.4\" contype=\"0\" "
         "conaffinity=\"0\"/>\n      </body>\n    </frame>\n",
         kHorizontalMount, wall_text(task.wall, friction),
-        text(task.wall.point + (radius + kStandOff) * normal), q.w(), q.x(), q.y(), q.z());
+        text(task.wall.point + (body.radius + kStandOff) * normal), q.w(), q.x(), q.y(), q.z());
     const double end = kSlideTime + 2.0 * task.length / kSpeed;
     const std::string window = fmt::format("after = {:g}\n", kSlideTime);
     const auto limits = [&](double low, double high) {
@@ -259,7 +237,7 @@ std::vector<GeneratedFile> touch(RandomStream& draws, double difficulty) {
                        fmt::format("{}max = {:.4f}", window, 2.0 * force)) +
                  check("tip along the surface", "sensor:offset:max",
                        fmt::format("{}max = {:.6f}", window,
-                                   std::hypot(radius + task.depth, kAllowedOffset)))},
+                                   std::hypot(body.radius + task.depth, kAllowedOffset)))},
             {"scene.xml", scene},
             {"arm.toml", arm}};
   }

@@ -231,7 +231,7 @@ def _reference(path: _Path, world: int, q: numbers, advance: number, memory: _Me
     if not settings.follows_body or advance >= settings.limit:
         return _shifted_curve(path, world, advance + path.length, memory)
     feed = wp.min(advance, path.chain.feed_limit)
-    functions.end_frames(path.chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
+    _body_frames(path, world, feed, q, memory)
     return memory.ends[world, path.chain.sections]
 
 
