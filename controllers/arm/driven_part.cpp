@@ -49,6 +49,16 @@ bool bends_in_plane(const ArmContext& context, int section) {
   return bend_of(context, section).is_in_plane();
 }
 
+std::vector<int> fixed_bends(const ArmContext& context) {
+  std::vector<int> columns;
+  if (context.actuation.moves_all()) return columns;
+  for (int i = 0; i < context.robot.section_count(); ++i)
+    for (int k = 0; k < 2; ++k)
+      if (!context.actuation.has_joints(context.robot.coordinate_index(i) + k))
+        columns.push_back(2 * i + k);
+  return columns;
+}
+
 int first_steered(const ArmContext& context) {
   int first = context.robot.section_count();
   while (first > 0 && bend_of(context, first - 1).driven == 2) --first;
@@ -68,24 +78,27 @@ void require_driven(const ArmContext& context, Planes planes) {
 }
 
 int first_past_shaft(const ArmContext& context) {
-  const int count = context.robot.section_count(), first = first_steered(context);
+  const int count = context.robot.section_count();
+  int first = count;
+  while (first > 0 && !bend_of(context, first - 1).gives_way()) --first;
   if (first == count)
     throw ModelError(fmt::format(
         "robot: section {} is {}: the last section must be driven in every direction: this "
         "controller bends the tip, and a passive shaft follows",
         count, lack_of(bend_of(context, count - 1))));
-  for (int i = 0; i < first; ++i) {
+  if (first == 0) return first;
+  for (int i = count - 1; i >= 0; --i) {
     const Bend bend = bend_of(context, i);
+    if (bend.driven == 0 || (bend.driven == 2 && i >= first)) continue;
     if (bend.driven == 2)
       throw ModelError(
           fmt::format("robot: section {} is driven and section {} not (bend_servo = false): for "
                       "this controller all sections before a passive one must be passive",
                       i + 1, first));
-    if (bend.driven == 1)
-      throw ModelError(
-          fmt::format("robot: section {} is {}: for this controller a section must be passive or "
-                      "driven in every direction",
-                      i + 1, lack_of(bend)));
+    throw ModelError(
+        fmt::format("robot: section {} is {}: for this controller a section of an arm with passive "
+                    "ones must be passive or driven in every direction",
+                    i + 1, lack_of(bend)));
   }
   return first;
 }

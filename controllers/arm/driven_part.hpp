@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <span>
+#include <vector>
 
 #include "controllers/interface/arm_controller.hpp"
 
@@ -19,6 +20,9 @@ namespace tendril {
 /// Returns whether a section, from 0, has no joints for one direction of its bend.
 [[nodiscard]] bool bends_in_plane(const ArmContext& context, int section);
 
+/// Columns of the bends (2i: u, 2i + 1: v of section i) that sections have no joints for.
+[[nodiscard]] std::vector<int> fixed_bends(const ArmContext& context);
+
 /// Sections that bend in one plane and are driven in it.
 enum class Planes { Refused, Allowed };
 
@@ -27,7 +31,8 @@ enum class Planes { Refused, Allowed };
 void require_driven(const ArmContext& context, Planes planes = Planes::Refused);
 
 /// The first section, from 0, of the driven ones at the tip, of an arm whose sections before are
-/// all passive; 0 if there are none. Throws ModelError naming the section that is neither.
+/// all passive; 0 if there are none. Then sections may bend in one plane; behind a passive shaft all
+/// bend in every direction. Throws ModelError naming the section that does not.
 [[nodiscard]] int first_past_shaft(const ArmContext& context);
 
 /// The part of an arm's pose that no drive holds, q0 of its Actuation, as measured:

@@ -41,11 +41,11 @@ class FeedDrive {
   };
 
   FeedDrive(const ContinuumRobot& robot, const Advance& advance, const Limits& limits,
-            FitNorm norm = FitNorm::Tip)
+            const ShapeFitOptions& fit = {.iterations = kFitSteps})
       : robot_(robot),
         advance_(advance),
         limits_(limits),
-        fit_(robot, {.iterations = kFitSteps, .norm = norm}),
+        fit_(robot, fit),
         q_last_(robot.coordinate_count()) {}
 
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }

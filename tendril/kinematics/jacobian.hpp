@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <span>
 
 #include "tendril/kinematics/continuum_robot.hpp"
 
@@ -30,5 +31,10 @@ Eigen::Isometry3d backbone_jacobian(const ContinuumRobot& robot, SectionStates s
 Eigen::Vector3d bend_jacobian(const ContinuumRobot& robot, SectionStates states,
                               const BaseState& base, int i, double fraction, JacobianRef jacobian,
                               Eigen::Ref<Eigen::MatrixXd> bends) noexcept;
+
+/// Sets columns to zero: a fit leaves these bends as they are.
+inline void leave_out(std::span<const int> columns, Eigen::MatrixXd& bends) noexcept {
+  for (const int column : columns) bends.col(column).setZero();
+}
 
 }  // namespace tendril

@@ -90,6 +90,43 @@ TEST_CASE("follow: feeds the arm along the path to its end", "[controllers]") {
   CHECK(run.command.feed_rate == 0.0);
 }
 
+TEST_CASE("follow: sections that bend in one plane follow a path in it, and never leave it",
+          "[controllers]") {
+  const ContinuumRobot robot = fed_robot();
+  const int section = GENERATE(0, 1, 2), across = GENERATE(0, 1);
+  const int fixed = robot.coordinate_index(section) + across;
+  Actuation actuation;
+  actuation.driven = Eigen::MatrixXd::Identity(6, 6);
+  actuation.driven(fixed, fixed) = 0.0;
+  actuation.directions = Eigen::MatrixXd::Zero(6, 5);
+  for (int k = 0, column = 0; k < 6; ++k)
+    if (k != fixed) actuation.directions(k, column++) = 1.0;
+  actuation.rest = actuation.compliance = VectorXd::Zero(6);
+  std::vector<BodySpring> springs(6);
+  springs[static_cast<std::size_t>(fixed)].driven = false;
+  // The plane of the path is the one that this section bends in.
+  const char* const path = across == 1 ? kBentPath : "0 0 0  0 0 0.45  0 -0.2 0.45";
+  const Settings settings(FollowController::settings(), {{"waypoints", path},
+                                                         {"corner_radius", "0.12"},
+                                                         {"start_delay", "0.02"},
+                                                         {"speed", "0.2"}});
+  FollowController controller({.robot = robot,
+                               .settings = settings,
+                               .timestep = kTimestep,
+                               .body_radius = kBodyRadius,
+                               .springs = springs,
+                               .actuation = actuation});
+  KinematicArm arm(robot, kTimestep);
+  arm.measurement.uneven_deflection.setConstant(1e-4);  // also across the plane
+  ControllerRun run(controller, robot);
+  for (int k = 0; k < 5000 && run.report.status == ControllerStatus::Working; ++k) {
+    run.step(arm);
+    REQUIRE(std::abs(run.command.q[fixed]) < 1e-12);
+    REQUIRE((arm.measurement.X_BE.translation() - run.report.target).norm() < 4 * kTipTolerance);
+  }
+  CHECK(run.report.status == ControllerStatus::Finished);
+}
+
 TEST_CASE("follow: where a section would bend too fast the whole motion slows down",
           "[controllers]") {
   const ContinuumRobot robot = fed_robot();
