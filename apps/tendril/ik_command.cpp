@@ -191,17 +191,17 @@ void write_result(simulation::CsvWriter& writer, const Result& result, double ti
 }
 
 /// The solver asked for; of an arm that is not driven everywhere the one that knows what its drives
-/// do. A planar arm may have any.
+/// do. One whose sections bend in one plane may have others.
 AnySolver solver_of(const ContinuumDescription& description, const IkArguments& arguments) {
   const Actuation driven = actuation(description);
   const bool is_default = arguments.solver == solver_infos().front().name && !arguments.roll;
-  const bool is_planar = description.is_planar() && !section_driven_in_part(description);
-  if (driven.moves_all() || (is_planar && !is_default))
+  const std::optional<int> undriven = section_driven_in_part(description);
+  if (driven.moves_all() || (!undriven && !is_default))
     return make_solver(arguments.solver, description.kinematics(), arguments.options);
   if (!is_default)
     throw ModelError(fmt::format(
         "{}: section {} is not driven in every direction: {}", arguments.robot,
-        *section_driven_in_part(description) + 1,
+        *undriven + 1,
         arguments.roll ? "--roll cannot be met"
                        : fmt::format("--solver must be {}", solver_infos().front().name)));
   const SolverOptions& options = arguments.options;

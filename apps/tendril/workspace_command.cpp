@@ -168,8 +168,10 @@ std::string study_text(const Study& study, const WorkspaceArguments& arguments) 
       fmt::format("{}: {} section{}, {:.4g} m, feed {:g} m\n", study.description.name,
                   study.sections.size(), study.sections.size() == 1 ? "" : "s",
                   study.robot.max_length(), study.robot.base().feed_limit);
-  if (study.description.is_planar())
-    text += "the file says planar: the set is that of the arm bending in all directions\n";
+  if (!study.description.kinematics().bends_in_any_plane())
+    text += fmt::format("{}: the set is that of the arm bending in all directions\n",
+                        study.description.is_planar() ? "the file says planar"
+                                                      : "sections bend in one plane");
   for (std::size_t first = 0; first < study.sections.size();) {
     const std::size_t next = after_alike(study.description.sections, first);
     text += section_text(study.robot.section(static_cast<int>(first)), study.sections[first],
@@ -303,6 +305,12 @@ WorkspaceOptions options_of(const WorkspaceArguments& arguments) {
   return options;
 }
 
+/// The same arm, whose sections all bend in every plane: its workspace is a body of revolution.
+ContinuumDescription in_all_planes(ContinuumDescription arm) {
+  for (SectionParameters& section : arm.sections) section.bend_plane = BendPlane::Any;
+  return arm;
+}
+
 int run(const WorkspaceArguments& arguments) {
   simulation::require_kind(arguments.robot, "workspace", {simulation::FileKind::Robot});
   const RobotDescription description = load_robot(arguments.robot);
@@ -312,7 +320,7 @@ int run(const WorkspaceArguments& arguments) {
         "{}: section {} is not driven in every direction: must be, for a workspace: it is that of "
         "all poses",
         arguments.robot, *section + 1));
-  Study study{.description = arm, .robot = arm.kinematics(), .sections = {}, .whole = {}};
+  Study study{.description = arm, .robot = in_all_planes(arm).kinematics(), .sections = {}, .whole = {}};
   for (int i = 0; i < study.robot.section_count(); ++i)
     study.sections.push_back(section_workspace(study.robot.section(i)));
   {

@@ -1,7 +1,6 @@
 #include "controllers/arm/body_deflection.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
@@ -15,9 +14,8 @@ constexpr double kMaxBend = 0.3;    // of a section's compensation [rad]
 
 }  // namespace
 
-BodyDeflection::BodyDeflection(const ContinuumRobot& robot, std::vector<int> fixed_bends)
+BodyDeflection::BodyDeflection(const ContinuumRobot& robot)
     : robot_(robot),
-      fixed_bends_(std::move(fixed_bends)),
       states_(robot.straight().begin(), robot.straight().end()),
       planned_(states_),
       jacobian_(6, robot.coordinate_count()),
@@ -55,7 +53,6 @@ void BodyDeflection::compensate(const ArmMeasurement& measurement, const Eigen::
           backbone_pose(robot_, planned_, measurement.base, i, fraction).translation() -
           bend_jacobian(robot_, states_, measurement.base, i, fraction, jacobian_, bend_jacobian_) -
           before - fraction * own;
-      leave_out(fixed_bends_, bend_jacobian_);
       const auto J = bend_jacobian_.leftCols(columns);
       normal_.topLeftCorner(columns, columns).noalias() += J.transpose().lazyProduct(J);
       gradient_.head(columns).noalias() += J.transpose().lazyProduct(error);

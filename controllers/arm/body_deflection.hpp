@@ -17,8 +17,7 @@ namespace tendril {
 /// Source: docs/theory/control.md, "Tip integral".
 class BodyDeflection {
  public:
-  /// @param fixed_bends  columns of bends that no drive makes, as in ShapeFitOptions
-  explicit BodyDeflection(const ContinuumRobot& robot, std::vector<int> fixed_bends = {});
+  explicit BodyDeflection(const ContinuumRobot& robot);
 
   /// Adds dq of the planned coordinates `plan` to `q`. Allocates nothing.
   void compensate(const ArmMeasurement& measurement, const Eigen::VectorXd& plan,
@@ -26,7 +25,6 @@ class BodyDeflection {
 
  private:
   ContinuumRobot robot_;
-  std::vector<int> fixed_bends_;
   std::vector<SectionState> states_, planned_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Eigen::MatrixXd bend_jacobian_, normal_;

@@ -184,7 +184,7 @@ CoilController::CoilController(const ArmContext& context)
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()) {
-  require_driven(context);
+  require_driven(context, Planes::Refused);
   plan_path(context);
   plan_tightening();
   if (withdraw_ <= 0.0) return;

@@ -47,7 +47,7 @@ ComputedMomentController::ComputedMomentController(const ArmContext& context)
       damping_gain_(context.settings.number("damping_gain")),
       springs_(context.springs.begin(), context.springs.end()),
       is_length_(springs_.size()) {
-  require_driven(context, Planes::Allowed);
+  require_driven(context);
   require_stable(context, stiffness_gain_, damping_gain_);
   for (int i = 0; i < context.robot.section_count(); ++i) {
     if (context.robot.section(i).is_extensible())

@@ -51,7 +51,7 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
       candidates_(context, options_),
       monitor_(context, options_, candidates_.frame()),
       correction_(robot_, options_, candidates_.frame()) {
-  require_driven(context);
+  require_driven(context, Planes::Refused);
   context.scene.measure_target("target");
   const CandidatePlan& first = candidates_.first();
   const CandidatePlan::Row& start = options_.inserted ? first.list.back() : first.list.front();

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "controllers/arm/tip_integral.hpp"
 #include "tendril/model_error.hpp"
@@ -10,95 +11,92 @@
 namespace tendril {
 namespace {
 
-/// The bend of a section: of its two directions those that it has joints for, and those in which
-/// drives bend it both ways.
+/// The bend of a section: its directions, and those of them in which drives bend it both ways.
 struct Bend {
-  int directions = 2, driven = 2;
-  [[nodiscard]] bool is_in_plane() const noexcept { return directions == 1; }
-  [[nodiscard]] bool gives_way() const noexcept { return driven < directions; }
+  int directions = 0, driven = 0;
+  [[nodiscard]] bool is_driven() const noexcept { return driven == directions; }
 };
 
 Bend bend_of(const ArmContext& context, int section) {
+  const auto k = static_cast<std::size_t>(context.robot.coordinate_index(section));
+  const auto is_driven = [&](std::size_t at) {
+    return at >= context.springs.size() || context.springs[at].driven;
+  };
   Bend bend;
-  const Actuation& actuation = context.actuation;
-  const Eigen::Index k = context.robot.coordinate_index(section);
-  for (const Eigen::Index at : {k, k + 1}) {
-    if (static_cast<std::size_t>(at) >= context.springs.size()) continue;
-    if (!context.springs[static_cast<std::size_t>(at)].driven) --bend.driven;
-    if (!actuation.moves_all() && !actuation.has_joints(at)) --bend.directions;
+  for (const auto& [exists, at] :
+       {std::pair(context.robot.section(section).bends_u(), k),
+        std::pair(context.robot.section(section).bends_v(), k + 1)}) {
+    bend.directions += exists;
+    bend.driven += exists && is_driven(at);
   }
   return bend;
 }
 
 /// Names what the drives of a section do not do, and the key that says so.
-std::string lack_of(const Bend& bend) {
-  if (bend.driven == 0) return "passive (bend_servo = false)";
-  return bend.is_in_plane() ? "bent in one plane (bend_plane)"
-                            : "not bent in every direction (bend_servo = false)";
+const char* lack_of(const Bend& bend) {
+  return bend.driven == 0 ? "passive (bend_servo = false)"
+                          : "not bent in every direction (bend_servo = false)";
+}
+
+/// Throws naming the first section, from `first` on, that bends in one plane, unless the whole arm
+/// is planar.
+void refuse_planes(const ArmContext& context, int first, const char* why) {
+  if (context.robot.is_planar()) return;
+  for (int i = first; i < context.robot.section_count(); ++i)
+    if (context.robot.section(i).bend_plane() != BendPlane::Any)
+      throw ModelError(fmt::format("robot: section {} is bent in one plane (bend_plane): {}, or "
+                                   "the arm must be planar",
+                                   i + 1, why));
 }
 
 }  // namespace
 
 bool gives_way(const ArmContext& context) {
   for (int i = 0; i < context.robot.section_count(); ++i)
-    if (bend_of(context, i).gives_way()) return true;
+    if (!bend_of(context, i).is_driven()) return true;
   return false;
-}
-
-bool bends_in_plane(const ArmContext& context, int section) {
-  return bend_of(context, section).is_in_plane();
-}
-
-std::vector<int> fixed_bends(const ArmContext& context) {
-  std::vector<int> columns;
-  if (context.actuation.moves_all()) return columns;
-  for (int i = 0; i < context.robot.section_count(); ++i)
-    for (int k = 0; k < 2; ++k)
-      if (!context.actuation.has_joints(context.robot.coordinate_index(i) + k))
-        columns.push_back(2 * i + k);
-  return columns;
 }
 
 int first_steered(const ArmContext& context) {
   int first = context.robot.section_count();
-  while (first > 0 && bend_of(context, first - 1).driven == 2) --first;
+  while (first > 0 && bend_of(context, first - 1).is_driven()) --first;
+  if (first > 0) refuse_planes(context, first, "a tip is steered in every direction");
   return first;
 }
 
 void require_driven(const ArmContext& context, Planes planes) {
   for (int i = 0; i < context.robot.section_count(); ++i) {
     const Bend bend = bend_of(context, i);
-    if (bend.driven == 2 || (planes == Planes::Allowed && !bend.gives_way())) continue;
+    if (bend.is_driven()) continue;
     const bool is_passive = bend.driven == 0;
     throw ModelError(fmt::format(
         "robot: section {} is {}: this controller commands every section; tendril.reach, {}and "
         "controllers of one's own take {} ones",
         i + 1, lack_of(bend), is_passive ? "tendril.steer " : "", is_passive ? "passive" : "such"));
   }
+  if (planes == Planes::Refused)
+    refuse_planes(context, 0, "for this controller sections must bend in every direction");
 }
 
 int first_past_shaft(const ArmContext& context) {
-  const int count = context.robot.section_count();
-  int first = count;
-  while (first > 0 && !bend_of(context, first - 1).gives_way()) --first;
+  const int count = context.robot.section_count(), first = first_steered(context);
   if (first == count)
     throw ModelError(fmt::format(
         "robot: section {} is {}: the last section must be driven in every direction: this "
         "controller bends the tip, and a passive shaft follows",
         count, lack_of(bend_of(context, count - 1))));
-  if (first == 0) return first;
-  for (int i = count - 1; i >= 0; --i) {
+  for (int i = 0; i < first; ++i) {
     const Bend bend = bend_of(context, i);
-    if (bend.driven == 0 || (bend.driven == 2 && i >= first)) continue;
-    if (bend.driven == 2)
+    if (bend.is_driven())
       throw ModelError(
           fmt::format("robot: section {} is driven and section {} not (bend_servo = false): for "
                       "this controller all sections before a passive one must be passive",
                       i + 1, first));
-    throw ModelError(
-        fmt::format("robot: section {} is {}: for this controller a section of an arm with passive "
-                    "ones must be passive or driven in every direction",
-                    i + 1, lack_of(bend)));
+    if (bend.driven > 0)
+      throw ModelError(
+          fmt::format("robot: section {} is {}: for this controller a section must be passive or "
+                      "driven in every direction",
+                      i + 1, lack_of(bend)));
   }
   return first;
 }

@@ -2,7 +2,6 @@
 
 #include <Eigen/Core>
 #include <span>
-#include <vector>
 
 #include "controllers/interface/arm_controller.hpp"
 
@@ -10,29 +9,23 @@
 namespace tendril {
 
 /// The first section, from 0, of those up to the tip that all are driven; the number of sections if
-/// the last one is not.
+/// the last one is not. Throws ModelError naming one of them that bends in one plane, where a
+/// section before is not driven and the arm is not planar.
 [[nodiscard]] int first_steered(const ArmContext& context);
 
 /// Tells whether a bend that some section has is not driven both ways: what the body does there is
 /// not commanded.
 [[nodiscard]] bool gives_way(const ArmContext& context);
 
-/// Returns whether a section, from 0, has no joints for one direction of its bend.
-[[nodiscard]] bool bends_in_plane(const ArmContext& context, int section);
-
-/// Columns of the bends (2i: u, 2i + 1: v of section i) that sections have no joints for.
-[[nodiscard]] std::vector<int> fixed_bends(const ArmContext& context);
-
-/// Sections that bend in one plane and are driven in it.
+/// Sections that bend in one plane, of an arm that is not planar.
 enum class Planes { Refused, Allowed };
 
-/// Throws ModelError naming a section that is not driven in every direction, or not in all that it
-/// has: for controllers that command all of them.
-void require_driven(const ArmContext& context, Planes planes = Planes::Refused);
+/// Throws ModelError naming a section that is not driven in all directions that it has: for
+/// controllers that command all of them.
+void require_driven(const ArmContext& context, Planes planes = Planes::Allowed);
 
 /// The first section, from 0, of the driven ones at the tip, of an arm whose sections before are
-/// all passive; 0 if there are none. Then sections may bend in one plane; behind a passive shaft all
-/// bend in every direction. Throws ModelError naming the section that does not.
+/// all passive; 0 if there are none. Throws ModelError naming the section that is neither.
 [[nodiscard]] int first_past_shaft(const ArmContext& context);
 
 /// The part of an arm's pose that no drive holds, q0 of its Actuation, as measured:

@@ -41,11 +41,11 @@ class FeedDrive {
   };
 
   FeedDrive(const ContinuumRobot& robot, const Advance& advance, const Limits& limits,
-            const ShapeFitOptions& fit = {.iterations = kFitSteps})
+            FitNorm norm = FitNorm::Tip)
       : robot_(robot),
         advance_(advance),
         limits_(limits),
-        fit_(robot, fit),
+        fit_(robot, {.iterations = kFitSteps, .norm = norm}),
         q_last_(robot.coordinate_count()) {}
 
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }

@@ -23,7 +23,6 @@ constexpr OwnQuantities<FollowController::kQuantities> own;
 
 constexpr double kCheckSpacing = 0.005;    // path checks sample at this spacing [m]
 constexpr double kRadiusTolerance = 0.95;  // of the bend radius: the sampling is coarse
-constexpr int kFirstFitSteps = 30;         // Gauss-Newton steps of the first fit
 constexpr double kNoBend = 1e-6;           // [rad]
 constexpr double kRetracted = 1e-9;        // lengths are equal up to this [m]
 constexpr double kFeedGain = 2.0;  // of the correction of the feed, against that of the bends
@@ -68,8 +67,6 @@ TipIntegralOptions read_correction(const ArmContext& context, const Advance& adv
   if (const int first = first_past_shaft(context); first > 0) {
     options.corrected = sections_from(context.robot, first);
     options.supported = true;
-  } else if (!context.actuation.moves_all()) {
-    options.corrected = context.actuation.projector();
   }
   options.within_lengths = advance.growth() != Growth::None;
   return options;
@@ -80,12 +77,6 @@ std::optional<SteeredTip> steered_tip(const ArmContext& context) {
   if (first == 0) return std::nullopt;
   return SteeredTip(context.robot, first, context.settings.number("rate_limit"),
                     context.settings.choice<FitNorm>("fit"));
-}
-
-ShapeFitOptions fit_options(const ArmContext& context, int iterations) {
-  return {.iterations = iterations,
-          .norm = context.settings.choice<FitNorm>("fit"),
-          .fixed_bends = fixed_bends(context)};
 }
 
 /// The path must be straight along the feed axis over the feed.
@@ -202,12 +193,12 @@ FollowController::FollowController(const ArmContext& context)
       trail_spacing_(context.settings.number("trail_spacing")),
       body_first_(!steered_ && context.settings.choice<FitNorm>("fit") == FitNorm::Body),
       drive_(robot_, advance_, FeedDrive::Limits::from(context.settings),
-             fit_options(context, FeedDrive::kFitSteps)),
-      first_fit_(robot_, fit_options(context, kFirstFitSteps)),
+             context.settings.choice<FitNorm>("fit")),
+      first_fit_(robot_, {.iterations = 30, .norm = context.settings.choice<FitNorm>("fit")}),
       integral_(robot_, read_correction(context, advance_), context.timestep),
       feed_gain_(context.settings.number("integral_gain")),
       compensates_(context.settings.flag("deflection_compensation")),
-      deflection_(robot_, fixed_bends(context)),
+      deflection_(robot_),
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()),
@@ -228,12 +219,11 @@ FollowController::FollowController(const ArmContext& context)
   if (trail_) {
     begin_trail(context.settings);
   } else {
-    plan_path(context);
+    plan_path(context.settings);
   }
 }
 
-void FollowController::plan_path(const ArmContext& context) {
-  const Settings& settings = context.settings;
+void FollowController::plan_path(const Settings& settings) {
   if (settings.has("arcs") && settings.has("target"))
     throw ModelError("arcs and target: must be one of them: only one path can be followed");
   path_ = read_path(settings);
@@ -247,9 +237,7 @@ void FollowController::plan_path(const ArmContext& context) {
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", path_key(settings), error.what()));
   }
-  if (!steered_)
-    least_deviation_ =
-        least_deviation(robot_, path_, advance_, advance_end_, fixed_bends(context)).distance;
+  if (!steered_) least_deviation_ = least_deviation(robot_, path_, advance_, advance_end_).distance;
 }
 
 /// Initially the path is the arm's own straight line.

@@ -84,7 +84,7 @@ class FollowController final : public ArmController {
     int iterations = 0;  ///< of the fit
   };
 
-  void plan_path(const ArmContext& context);
+  void plan_path(const Settings& settings);
   void begin_trail(const Settings& settings);
   void extend_trail(const ArmMeasurement& measurement, std::span<double> memory) const noexcept;
   [[nodiscard]] Eigen::Vector3d curve(std::span<const double> memory, double s) const noexcept;

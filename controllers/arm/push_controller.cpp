@@ -50,7 +50,7 @@ PushController::PushController(const ArmContext& context)
       push_time_(context.settings.number("push_time")),
       size_(measure_object(context, "block")),
       reach_memory_(memory_.part(reach_.memory_layout())) {
-  require_driven(context, Planes::Allowed);
+  require_driven(context);
   circle_ = size_ + context.body_radius + context.settings.number("clearance");
 }
 

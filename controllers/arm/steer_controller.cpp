@@ -38,11 +38,6 @@ int first_section(const ArmContext& context) {
   if (first < context.robot.section_count()) return first;
   const BodySpring* const tip =
       context.springs.data() + context.robot.coordinate_index(context.robot.section_count() - 1);
-  if (bends_in_plane(context, context.robot.section_count() - 1))
-    throw ModelError(fmt::format(
-        "robot: section {} is bent in one plane (bend_plane): a tip is steered in every "
-        "direction",
-        context.robot.section_count()));
   if (!context.robot.base().spin || (tip[0].rest == 0.0 && tip[1].rest == 0.0))
     throw ModelError(
         "robot: the last section is passive: a tip is steered by drives of its sections, or by "

@@ -22,7 +22,10 @@ TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& 
       step_(n_),
       projected_(n_) {
   for (int i = 0; i < robot.section_count(); ++i) {
-    if (const Section& section = robot.section(i); section.is_extensible()) {
+    const Section& section = robot.section(i);
+    if (!section.bends_u()) missing_.push_back(robot.coordinate_index(i));
+    if (!section.bends_v()) missing_.push_back(robot.coordinate_index(i) + 1);
+    if (section.is_extensible()) {
       const int coordinate = robot.coordinate_index(i) + 2;
       scale_[coordinate] = kLengthScale;
       if (options.within_lengths)
@@ -40,6 +43,7 @@ void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
     J_.noalias() = measurement.tip_jacobian.leftCols(n_).lazyProduct(options_.corrected);
   else
     J_ = measurement.tip_jacobian.leftCols(n_);
+  for (const int k : missing_) J_.col(k).setZero();
   J_ *= scale_.asDiagonal();
   J_.bottomRows<3>() *= kDirectionArm;
   const double lambda2 = options_.damping * options_.damping;

@@ -76,6 +76,7 @@ class TipIntegral {
 
   TipIntegralOptions options_;
   std::vector<LengthRange> lengths_;
+  std::vector<int> missing_;  // bends that sections do not have
   int n_, delay_steps_;
   MemoryLayout layout_;
   MatrixSlot<Eigen::VectorXd> correction_;  // q_I

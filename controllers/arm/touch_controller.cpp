@@ -58,7 +58,7 @@ TouchController::TouchController(const ArmContext& context)
       gain_(context.settings.number("integral_gain")),
       has_direction_(context.settings.choice<TipTask>("task") != TipTask::Position),
       reach_memory_(memory_.part(reach_.memory_layout())) {
-  require_driven(context, Planes::Allowed);
+  require_driven(context);
 }
 
 /// Compliance of the arm along the normal, at the commands [m/N].

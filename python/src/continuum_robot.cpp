@@ -35,6 +35,15 @@ SectionRotation rotation_of(const std::string& name) {
   throw ModelError("section 1: rotation = '" + name + "', must be 'bending' or 'turning'");
 }
 
+constexpr std::array kPlanes{std::pair("any", BendPlane::Any), std::pair("xz", BendPlane::XZ),
+                             std::pair("yz", BendPlane::YZ)};
+const char* name_of(BendPlane plane) { return kPlanes[static_cast<std::size_t>(plane)].first; }
+BendPlane plane_of(const std::string& name) {
+  for (const auto& [known, plane] : kPlanes)
+    if (name == known) return plane;
+  throw ModelError("section 1: bend_plane = '" + name + "', must be 'any', 'xz' or 'yz'");
+}
+
 /// The argument `states` of a robot's functions.
 class States : public Input {
  public:
@@ -288,13 +297,14 @@ void PyContinuumRobot::bind(nb::module_& module) {
           "__init__",
           [](SectionParameters* self, double length, double variable_length, double bend_limit,
              std::vector<double> length_weights, std::vector<double> angle_weights,
-             const std::string& rotation) {
+             const std::string& rotation, const std::string& bend_plane) {
             SectionParameters parameters{.length = length,
                                          .variable_length = variable_length,
                                          .bend_angle_limit = bend_limit,
                                          .length_weights = std::move(length_weights),
                                          .angle_weights = std::move(angle_weights),
-                                         .rotation = rotation_of(rotation)};
+                                         .rotation = rotation_of(rotation),
+                                         .bend_plane = plane_of(bend_plane)};
             with_python_names([&] { return Section(parameters); });
             new (self) SectionParameters(std::move(parameters));
           },
@@ -302,10 +312,12 @@ void PyContinuumRobot::bind(nb::module_& module) {
           nb::arg("bend_limit") = std::numbers::pi,
           nb::arg("length_weights") = std::vector<double>(),
           nb::arg("angle_weights") = std::vector<double>(), nb::arg("rotation") = "bending",
+          nb::arg("bend_plane") = "any",
           nb::sig("def __init__(self, *, length: float = 0.0, variable_length: float = 0.0, "
                   "bend_limit: float = 3.141592653589793, length_weights: "
                   "collections.abc.Sequence[float] = (), angle_weights: "
-                  "collections.abc.Sequence[float] = (), rotation: str = 'bending') -> None"),
+                  "collections.abc.Sequence[float] = (), rotation: str = 'bending', "
+                  "bend_plane: str = 'any') -> None"),
           ":param length: constant part of the length, m\n"
           ":param variable_length: largest variable part, m\n"
           ":param bend_limit: largest bend angle, rad, in (0, 2 pi]; at full variable length\n"
@@ -313,6 +325,8 @@ void PyContinuumRobot::bind(nb::module_& module) {
           ":param angle_weights: of the sub-sections, each >= 0, as many\n"
           ":param rotation: \"bending\": it bends in every plane; \"turning\": in one plane of its "
           "own, which turns with it on its base\n"
+          ":param bend_plane: \"any\", \"xz\" or \"yz\": the plane of its base frame in which alone it "
+          "bends\n"
           ":raises ModelError: a parameter outside its range")
       .def_ro("length", &SectionParameters::length, "Constant part of the length, m.")
       .def_ro("variable_length", &SectionParameters::variable_length,
@@ -327,6 +341,9 @@ void PyContinuumRobot::bind(nb::module_& module) {
       .def_prop_ro(
           "rotation", [](const SectionParameters& s) { return name_of(s.rotation); },
           "\"bending\" or \"turning\".")
+      .def_prop_ro(
+          "bend_plane", [](const SectionParameters& s) { return name_of(s.bend_plane); },
+          "\"any\", \"xz\" or \"yz\".")
       .def(
           "__eq__",
           [](const SectionParameters& a, nb::handle other) {
@@ -335,21 +352,24 @@ void PyContinuumRobot::bind(nb::module_& module) {
                    a.variable_length == b->variable_length &&
                    a.bend_angle_limit == b->bend_angle_limit &&
                    a.length_weights == b->length_weights && a.angle_weights == b->angle_weights &&
-                   a.rotation == b->rotation;
+                   a.rotation == b->rotation && a.bend_plane == b->bend_plane;
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__getstate__",
            [](const SectionParameters& s) {
              return std::tuple(s.length, s.variable_length, s.bend_angle_limit, s.length_weights,
-                               s.angle_weights, std::string(name_of(s.rotation)));
+                               s.angle_weights, std::string(name_of(s.rotation)),
+                               std::string(name_of(s.bend_plane)));
            })
       .def("__setstate__",
            [](SectionParameters& self, const std::tuple<double, double, double, std::vector<double>,
-                                                        std::vector<double>, std::string>& state) {
+                                                        std::vector<double>, std::string,
+                                                        std::string>& state) {
              const auto& [length, variable_length, bend_limit, length_weights, angle_weights,
-                          rotation] = state;
+                          rotation, plane] = state;
              new (&self) SectionParameters{length,         variable_length, bend_limit,
-                                           length_weights, angle_weights,   rotation_of(rotation)};
+                                           length_weights, angle_weights,   rotation_of(rotation),
+                                           plane_of(plane)};
            })
       .def(
           "__repr__",

@@ -60,16 +60,6 @@ Arm arm_of(const Scene& scene, const ScenePlanOptions& options, const std::strin
   return std::move(arms.front());
 }
 
-/// Refuses sections that plans would bend out of their plane.
-void refuse_planes(const ContinuumDescription& robot, const std::string& name) {
-  for (std::size_t i = 0; i < robot.physics.size(); ++i)
-    if (robot.physics[i].bend_plane != BendPlane::Any && !robot.is_planar())
-      throw ModelError(fmt::format(
-          "{}: robot: section {} bends in one plane (bend_plane): a plan needs sections "
-          "that bend in every direction, or a planar arm",
-          name, i + 1));
-}
-
 Isometry3d pose_of(const mjtNum* position, const mjtNum* matrix) {
   Isometry3d X = Isometry3d::Identity();
   X.translation() = Eigen::Map<const Vector3d>(position);
@@ -208,7 +198,6 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData&
                                                std::vector<std::string>& notices) {
   const mjModel& model = *scene.model;
   Arm arm = arm_of(scene, options, name);
-  refuse_planes(arm.description, name);
   if (arm.uses_contacts) return contact_plan_of(model, data, arm, options, name);
   const ContinuumRobot robot = arm.description.kinematics();
   const Isometry3d X_BW = pose_of(data.xpos + 3 * arm.base, data.xmat + 9 * arm.base).inverse();
@@ -218,7 +207,6 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData&
   plan.options.position_tolerance = 1e-4;
   plan.options.body_radius = largest_radius(arm.description);
   plan.options.margin = options.margin;
-  plan.options.planar = arm.description.is_planar();
   plan.start = start_of(model, data, arm, robot);
   plan.base.feed =
       std::clamp(position_of(model, data, arm.names(names::kFeed)), 0.0, robot.base().feed_limit);

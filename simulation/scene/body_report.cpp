@@ -260,7 +260,7 @@ StepResponse step_response(const ContinuumDescription& robot, double timestep) {
       if (actuator >= 0) data.ctrl[actuator] += value;
     };
     const double moment = bend * physics.bending_stiffness / physics.unloaded_length;
-    const bool is_yz = physics.bend_plane == BendPlane::YZ;
+    const bool is_yz = robot.sections[i].bend_plane == BendPlane::YZ;
     const char axis = is_yz ? 'x' : 'y';
     const double sign = is_yz ? -1.0 : 1.0;  // of the hinges
     command(names::bend(section, axis), sign * (is_motor(physics.bend) ? moment : bend));
@@ -318,7 +318,7 @@ double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixX
   const auto ends_here = [&](const TendonRoute& route) { return route.section == section; };
   const bool all = std::none_of(routes.begin(), routes.end(), ends_here);
   const std::span<const int> directions =
-      robot.physics[static_cast<std::size_t>(section)].bend_directions();
+      bend_directions(robot.sections[static_cast<std::size_t>(section)]);
   const bool both = directions.size() == 2;
   struct Pull {
     Eigen::Vector2d moment;  // of 1 N

@@ -11,8 +11,8 @@ constexpr ArcSearch kSearch{.tolerance = 1e-4, .most_steps = 40};  // shapes wit
 
 }  // namespace
 
-ObstacleDescent::ObstacleDescent(const ContinuumRobot& robot, bool planar)
-    : TipDescent(robot, {.planar = planar}), robot_(robot), velocities_(coordinates_.size()) {
+ObstacleDescent::ObstacleDescent(const ContinuumRobot& robot)
+    : TipDescent(robot, {}), robot_(robot), velocities_(coordinates_.size()) {
   for (int i = 0; i < robot.section_count(); ++i) {
     first_arc_.push_back(arcs_.size());
     arcs_.resize(arcs_.size() + robot.section(i).length_weights().size(), BodyArc{.section = i});

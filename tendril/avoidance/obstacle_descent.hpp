@@ -20,8 +20,7 @@ inline constexpr std::size_t kMaxContactRows = 24;
 /// change. docs/theory/obstacles.md, "Descent around obstacles".
 class ObstacleDescent : public TipDescent<ObstacleDescent, 6 + kMaxContactRows> {
  public:
-  /// @param planar  the robot bends in its x-z plane only: v remains 0
-  ObstacleDescent(const ContinuumRobot& robot, bool planar);
+  explicit ObstacleDescent(const ContinuumRobot& robot);
 
   /// Obstacles to keep away from; null: none. Rows push while the backbone is nearer than
   /// `safety_distance` + `margin` [m]; a pose counts as free when it is not nearer than

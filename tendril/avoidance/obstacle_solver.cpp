@@ -56,7 +56,9 @@ ObstacleSolver::ObstacleSolver(const ContinuumRobot& robot, const ObstacleOption
     : robot_(robot),
       options_(options),
       safety_distance_(options.body_radius + options.margin),
-      descent_(robot, options.planar),
+      links_keep_planes_(robot.rail_count() == 0 &&
+                         (robot.is_planar() || robot.bends_in_any_plane())),
+      descent_(robot),
       reach_(robot),
       body_(robot),
       start_(static_cast<std::size_t>(robot.section_count())),
@@ -97,14 +99,8 @@ ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates star
     result.states = refusal->states;
     return result;
   }
-  for (std::size_t i = 0; i < start_.size(); ++i) {
+  for (std::size_t i = 0; i < start_.size(); ++i)
     start_[i] = robot_.clamped(static_cast<int>(i), start[i]);
-    if (options_.planar && std::cos(start_[i].phi) < 0.0) {
-      start_[i].phi = std::numbers::pi;
-    } else if (options_.planar) {
-      start_[i].phi = 0.0;
-    }
-  }
   best_ = start_;
 
   // Cases that no pose can solve.
@@ -146,7 +142,7 @@ bool ObstacleSolver::search(const TipTarget& target, const Obstacles& obstacles,
   descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
   if (descend(start_, obstacles, base, false, iterations, best)) return true;
   if (options_.max_restarts == 0) return false;
-  if (robot_.rail_count() == 0) {
+  if (links_keep_planes_) {
     const int budget = std::min(iterations + kLinkIterations, options_.max_iterations);
     if (reach_by_links(target, obstacles, base, budget, iterations, best) ||
         descend(trial_, obstacles, base, false, iterations, best))
@@ -158,7 +154,7 @@ bool ObstacleSolver::search(const TipTarget& target, const Obstacles& obstacles,
     double least = std::numeric_limits<double>::infinity();
     descent_.around(&obstacles, safety_distance_, kMargins[0]);
     for (int k = 0; k < kDraws; ++k, ++iterations) {
-      draw(random);
+      random_states(robot_, random, drawn_);
       descent_.place(drawn_, base);
       descent_.measure();
       if (descent_.cost() < least) {
@@ -218,12 +214,6 @@ bool ObstacleSolver::reach_by_links(const TipTarget& target, const Obstacles& ob
   }
   reach_.states(trial_);
   return false;
-}
-
-void ObstacleSolver::draw(SplitMix64& random) noexcept {
-  random_states(robot_, random, drawn_);
-  if (!options_.planar) return;
-  for (SectionState& state : drawn_) state.phi = state.phi < 0.0 ? 0.0 : std::numbers::pi;
 }
 
 /// Errors, clearance and status of best_.

@@ -25,7 +25,6 @@ struct ObstacleOptions {  ///< every field has a working default
   double margin = 0.0;               ///< kept in addition to the body radius [m], >= 0
   int max_restarts = 1000;  ///< from random poses, while the budget lasts, >= 0; 0: only from the
                             ///< start, for tracking
-  bool planar = false;      ///< bends in the x-z plane of the base only: phi is 0 or pi
   ArcSearch search{};       ///< how thoroughly poses are checked against shapes other than spheres
   std::uint64_t seed = 1;   ///< of the restarts; the same seed gives the same solution
 };
@@ -99,13 +98,13 @@ class ObstacleSolver {
   [[nodiscard]] bool reach_by_links(const TipTarget& target, const Obstacles& obstacles,
                                     const BaseState& base, int budget, int& iterations,
                                     Best& best) noexcept;
-  void draw(SplitMix64& random) noexcept;
   void report(const TipTarget& target, const Obstacles& obstacles, const BaseState& base,
               ObstacleResult& result) noexcept;
 
   ContinuumRobot robot_;
   ObstacleOptions options_;
   double safety_distance_;  // body radius and margin
+  bool links_keep_planes_;  // FABRIKx is a start
   ObstacleDescent descent_;
   AvoidingReach reach_;
   BodyArcs body_;

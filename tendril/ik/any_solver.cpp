@@ -46,9 +46,10 @@ constexpr auto kPublished = SolverGroup::Published;
 
 constexpr std::array kEntries = {
     Entry{{"auto", kRecommended,
-           "the default: finds every reachable target, closest pose otherwise", true},
+           "the default: finds every reachable target, closest pose otherwise", true, false, true},
           [](auto& robot, auto& options) { return make<AutoSolver>(robot, options); }},
-    Entry{{"levenberg", kRecommended, "bounded Levenberg-Marquardt with seeded restarts", true},
+    Entry{{"levenberg", kRecommended, "bounded Levenberg-Marquardt with seeded restarts", true, false,
+           true},
           [](auto& robot, auto& options) {
             return make<LevenbergSolver>(robot, options, {.max_restarts = 50});
           }},
@@ -141,7 +142,11 @@ const SolverInfo& solver_info(const std::string& name) { return entry_of(name).i
 
 AnySolver make_solver(const std::string& name, const ContinuumRobot& robot,
                       const SolverOptions& options) {
-  return entry_of(name).make(robot, options);
+  const Entry& entry = entry_of(name);
+  if (!entry.info.keeps_planes && !robot.is_planar() && !robot.bends_in_any_plane())
+    throw ModelError("solver = \"" + name +
+                     "\": must be auto or levenberg for sections that bend in one plane");
+  return entry.make(robot, options);
 }
 
 }  // namespace tendril

@@ -85,6 +85,8 @@ struct SolverInfo {
   const char* summary;          ///< one line
   bool meets_roll = false;      ///< TipTask::Pose; else such targets are invalid
   bool single_section = false;  ///< of robots of one section; others are refused
+  bool keeps_planes = false;    ///< of sections that bend in one plane; other solvers refuse them,
+                                ///< but take planar robots
 };
 
 /// Every solver of the library: the default, the other recommended ones, then the published ones.

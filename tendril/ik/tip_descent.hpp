@@ -155,14 +155,14 @@ class TipDescent : public TipMap {
     if (at_bend_limit) {
       const double theta = std::sqrt(squared);
       radial = theta > 0.0 ? Coordinates{u / theta, v / theta, 0.0}
-                           : Coordinates{std::cos(straight_phi_[i]),
-                                         planar_ ? 0.0 : std::sin(straight_phi_[i]), 0.0};
+                           : Coordinates{map.bends_u ? std::cos(straight_phi_[i]) : 0.0,
+                                         map.bends_v ? std::sin(straight_phi_[i]) : 0.0, 0.0};
       at_bend_limit = gain(i, radial, rows) > 0.0;
     }
     if (limit > kNoBend) {
       if (!at_bend_limit) {
         add_bends(i, rows);
-      } else if (!planar_) {
+      } else if (map.bends_in_any_plane()) {
         add_direction(i, {-radial.v, radial.u, 0.0}, rows);
       }
     }
@@ -318,16 +318,17 @@ class TipDescent : public TipMap {
     free_[i].directions[free_[i].count++] = direction;
   }
 
-  /// The directions u and v of section i.
+  /// The directions u and v of section i, as far as it has them.
   void add_bends(std::size_t i, auto rows) noexcept {
-    const int count = planar_ ? 1 : 2;
-    free_[i].directions[0] = {1.0, 0.0, 0.0};
-    free_[i].directions[1] = {0.0, 1.0, 0.0};
-    free_[i].count = count;
-    for (int k = 0; k < count; ++k) {
+    FreeDirections& free = free_[i];
+    free.count = 0;
+    const auto add = [&](std::size_t k, const Coordinates& direction) {
+      free.directions[free.count++] = direction;
       Row& column = reduced_[reduced_count_++];
       for (std::size_t r = 0; r < rows; ++r) column[r] = columns_[i][k][r];
-    }
+    };
+    if (maps_[i].bends_u) add(0, {1.0, 0.0, 0.0});
+    if (maps_[i].bends_v) add(1, {0.0, 1.0, 0.0});
   }
 
   [[nodiscard]] static double dot(const Row& a, const Row& b, auto rows) noexcept {

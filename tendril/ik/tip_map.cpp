@@ -19,7 +19,6 @@ TipMap::TipMap(const ContinuumRobot& robot, const Options& options)
       frames_(coordinates_.size()),
       feed_limit_(options.free_feed ? robot.base().feed_limit : 0.0),
       length_scale_(robot.max_length() / robot.section_count() / 2.0),
-      planar_(options.planar),
       free_spin_(options.free_spin && robot.base().spin),
       last_turning_(robot.last_turning()) {
   for (int i = 0; i < robot.section_count(); ++i) {
@@ -30,7 +29,9 @@ TipMap::TipMap(const ContinuumRobot& robot, const Options& options)
                      .bend_angle_limit = section.bend_angle_limit(),
                      .limit_slope = section.is_extensible()
                                         ? section.bend_angle_limit() / section.variable_length()
-                                        : 0.0});
+                                        : 0.0,
+                     .bends_u = section.bends_u(),
+                     .bends_v = section.bends_v()});
   }
 }
 
@@ -55,8 +56,8 @@ void TipMap::place(SectionStates states, const BaseState& base) noexcept {
     Coordinates& q = coordinates_[i];
     q = {0.0, 0.0, s};
     if (theta > 0.0) {
-      q.u = theta * std::cos(state.phi);
-      if (!planar_) q.v = theta * std::sin(state.phi);
+      if (maps_[i].bends_u) q.u = theta * std::cos(state.phi);
+      if (maps_[i].bends_v) q.v = theta * std::sin(state.phi);
     }
     straight_phi_[i] = state.phi;
   }

@@ -52,6 +52,8 @@ class TipMap {
     BendFunctions bend;
     double length, variable_length, bend_angle_limit;
     double limit_slope;  // d(limit)/ds [rad/m]; 0 for a fixed length
+    bool bends_u, bends_v;
+    [[nodiscard]] bool bends_in_any_plane() const noexcept { return bends_u && bends_v; }
     [[nodiscard]] bool is_extensible() const noexcept { return variable_length > 0.0; }
     [[nodiscard]] double limit_at(double s) const noexcept {
       return is_extensible() ? bend_angle_limit * (s / variable_length) : bend_angle_limit;
@@ -71,7 +73,6 @@ class TipMap {
   struct Options {
     bool free_feed = false;  // the base feed is a coordinate too, within [0, feed_limit]
     bool free_spin = false;  // and so is, for a target with a roll, the spin, without limits
-    bool planar = false;     // the robot bends in its x-z plane only: v remains 0
   };
   TipMap(const ContinuumRobot& robot, const Options& options);
 
@@ -111,7 +112,6 @@ class TipMap {
   BaseState base_;
   double feed_limit_;    // [m]; 0 when the feed is given
   double length_scale_;  // [m]
-  bool planar_;
   bool has_direction_ = false, has_roll_ = false;
   bool free_spin_;    // for a roll
   int last_turning_;  // section; -1: none

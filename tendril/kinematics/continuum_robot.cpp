@@ -9,6 +9,16 @@
 #include "tendril/model_error.hpp"
 
 namespace tendril {
+namespace {
+
+/// Bend across the plane of a section that bends in one [rad].
+double off_plane(const Section& section, const SectionState& state) noexcept {
+  const Eigen::Vector2d bend = bend_vector(state);
+  return std::max(section.bends_u() ? 0.0 : std::abs(bend.x()),
+                  section.bends_v() ? 0.0 : std::abs(bend.y()));
+}
+
+}  // namespace
 
 ContinuumRobot::ContinuumRobot(const std::vector<SectionParameters>& sections,
                                const BaseParameters& base)
@@ -53,7 +63,22 @@ SectionState ContinuumRobot::clamped(int i, SectionState state) const noexcept {
   state.extension = std::clamp(state.extension, 0.0, s.variable_length());  // (2.24)
   state.theta =
       std::clamp(state.theta, 0.0, s.bend_angle_limit_at(state.extension));  // (2.25), (2.26)
-  return state;
+  if (s.bend_plane() == BendPlane::Any) return state;
+  const Eigen::Vector2d bend = bend_vector(state);
+  return state_from_bend_vector(s.bends_u() ? bend.x() : 0.0, s.bends_v() ? bend.y() : 0.0,
+                                state.extension, state.phi);
+}
+
+bool ContinuumRobot::is_planar() const noexcept {
+  return std::all_of(sections_.begin() + rail_count_, sections_.end(), [](const Section& section) {
+    return section.bend_plane() == BendPlane::XZ;
+  });
+}
+
+bool ContinuumRobot::bends_in_any_plane() const noexcept {
+  return std::all_of(sections_.begin(), sections_.end(), [](const Section& section) {
+    return section.bend_plane() == BendPlane::Any;
+  });
 }
 
 bool ContinuumRobot::within_limits(SectionStates states, double tolerance) const noexcept {
@@ -66,6 +91,7 @@ bool ContinuumRobot::within_limits(SectionStates states, double tolerance) const
                         state.extension >= -tolerance &&                       //
                         state.extension <= s.variable_length() + tolerance &&  //
                         state.theta >= -tolerance &&                           //
+                        off_plane(s, state) <= tolerance &&                    //
                         state.theta <= s.bend_angle_limit_at(reach) + tolerance;
     if (!inside) return false;  // NaN compares false and ends here too
   }

@@ -60,9 +60,14 @@ class ContinuumRobot {
   /// Every section straight, variable lengths at half of their range. Valid as long as the robot.
   [[nodiscard]] SectionStates straight() const noexcept { return straight_; }
 
-  /// The state brought inside the limits: s into [0, SD], then theta into [0, limit at s].
-  /// (2.24)-(2.26)
+  /// The state brought inside the limits: s into [0, SD], then theta into [0, limit at s]; a section
+  /// that bends in one plane keeps its part of the bend. (2.24)-(2.26)
   [[nodiscard]] SectionState clamped(int i, SectionState state) const noexcept;
+
+  /// Whether all sections bend in the x-z plane of the base alone.
+  [[nodiscard]] bool is_planar() const noexcept;
+  /// Whether every section bends in any plane.
+  [[nodiscard]] bool bends_in_any_plane() const noexcept;
 
   /// Tells whether every state is finite and inside the limits, up to `tolerance` (rad and m).
   [[nodiscard]] bool within_limits(SectionStates states, double tolerance = 1e-12) const noexcept;

@@ -117,6 +117,8 @@ Eigen::Vector3d bend_jacobian(const ContinuumRobot& robot, SectionStates states,
   const Vector3d p = backbone_jacobian(robot, states, base, i, fraction, jacobian).translation();
   for (int j = 0; j <= i; ++j) {
     bends.middleCols<2>(2 * j) = jacobian.topRows<3>().middleCols<2>(robot.coordinate_index(j));
+    if (!robot.section(j).bends_u()) bends.col(2 * j).setZero();
+    if (!robot.section(j).bends_v()) bends.col(2 * j + 1).setZero();
   }
   return p;
 }

@@ -2,7 +2,6 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
-#include <span>
 
 #include "tendril/kinematics/continuum_robot.hpp"
 
@@ -25,16 +24,12 @@ Eigen::Isometry3d backbone_jacobian(const ContinuumRobot& robot, SectionStates s
                                     const BaseState& base, int i, double fraction,
                                     JacobianRef jacobian) noexcept;
 
-/// The same point's position alone, with respect to the bends u, v of sections 0 to i alone.
+/// The same point's position alone, with respect to the bends u, v of sections 0 to i alone; columns
+/// of bends that a section does not have are zero.
 /// @param jacobian  scratch, 6 x coordinate_count()
 /// @param bends  3 x at least 2 (i + 1), of which as many columns are overwritten
 Eigen::Vector3d bend_jacobian(const ContinuumRobot& robot, SectionStates states,
                               const BaseState& base, int i, double fraction, JacobianRef jacobian,
                               Eigen::Ref<Eigen::MatrixXd> bends) noexcept;
-
-/// Sets columns to zero: a fit leaves these bends as they are.
-inline void leave_out(std::span<const int> columns, Eigen::MatrixXd& bends) noexcept {
-  for (const int column : columns) bends.col(column).setZero();
-}
 
 }  // namespace tendril

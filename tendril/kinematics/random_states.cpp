@@ -17,6 +17,9 @@ void random_states(const ContinuumRobot& robot, SplitMix64& random,
         std::min(section.bend_angle_limit_at(state.extension), section.invertible_bend_angle());
     state.theta = random.uniform(0.0, limit);
     state.phi = random.uniform(-std::numbers::pi, std::numbers::pi);
+    const double half = state.phi < 0.0 ? -1.0 : 1.0;
+    if (!section.bends_v()) state.phi = half < 0.0 ? 0.0 : std::numbers::pi;
+    if (!section.bends_u()) state.phi = half * std::numbers::pi / 2.0;
   }
 }
 

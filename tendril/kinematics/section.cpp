@@ -143,7 +143,11 @@ Section::Section(const SectionParameters& parameters, int index)
     : length_(parameters.length),
       variable_length_(parameters.variable_length),
       bend_angle_limit_(parameters.bend_angle_limit),
-      rotation_(parameters.rotation) {
+      rotation_(parameters.rotation),
+      bend_plane_(parameters.bend_plane) {
+  if (turns() && bend_plane_ != BendPlane::Any)
+    throw ModelError("section " + std::to_string(index) +
+                     ": bend_plane: a section that turns bends in any plane");
   check_length(index, "length", length_);
   check_length(index, "variable_length", variable_length_);
   if (!(max_length() > 0.0) || !std::isfinite(max_length()))
@@ -171,7 +175,8 @@ SectionParameters Section::parameters() const {
           .bend_angle_limit = bend_angle_limit_,
           .length_weights = length_weights_,
           .angle_weights = angle_weights_,
-          .rotation = rotation_};
+          .rotation = rotation_,
+          .bend_plane = bend_plane_};
 }
 
 double Section::bend_angle_limit_at(double extension) const noexcept {

@@ -14,6 +14,13 @@ enum class SectionRotation : std::uint8_t {
   Turning,  ///< in one plane of its own, which turns with the section on its base: phi
 };
 
+/// Planes through the axis of a section in which it bends.
+enum class BendPlane : std::uint8_t {
+  Any,  ///< all of them
+  XZ,   ///< u alone, v = 0
+  YZ,   ///< v alone, u = 0
+};
+
 /// Parameters of one continuum section, as a user gives them; `Section` is the validated form.
 /// Fixed length: `variable_length = 0`. Telescopic: `length = 0`. Variable length: both positive.
 struct SectionParameters {
@@ -25,6 +32,7 @@ struct SectionParameters {
       length_weights{};  ///< W_j > 0 of the sub-sections, only ratios matter; empty: one
   std::vector<double> angle_weights{};  ///< w_j >= 0, same count, sum > 0; empty: one
   SectionRotation rotation = SectionRotation::Bending;
+  BendPlane bend_plane = BendPlane::Any;  ///< of its base frame; one that turns bends in any
 };
 
 /// Configuration of one section: bend angle, bend direction, current variable length.
@@ -86,6 +94,10 @@ class Section {
   }
   [[nodiscard]] bool is_extensible() const noexcept { return variable_length_ > 0.0; }
   [[nodiscard]] bool turns() const noexcept { return rotation_ == SectionRotation::Turning; }
+  [[nodiscard]] BendPlane bend_plane() const noexcept { return bend_plane_; }
+  /// Whether the section has the bends u and v.
+  [[nodiscard]] bool bends_u() const noexcept { return bend_plane_ != BendPlane::YZ; }
+  [[nodiscard]] bool bends_v() const noexcept { return bend_plane_ != BendPlane::XZ; }
   [[nodiscard]] double bend_angle_limit() const noexcept {
     return bend_angle_limit_;
   }  ///< thetaMax [rad]
@@ -128,6 +140,7 @@ class Section {
  private:
   double length_, variable_length_, bend_angle_limit_;
   SectionRotation rotation_;
+  BendPlane bend_plane_;
   std::vector<double> length_weights_, angle_weights_;
   double kappa0_ = 0.5, theta_inv_ = 0.0, alpha_inv_ = 0.0;
 };

@@ -56,8 +56,7 @@ struct Deviations {
 };
 
 void linearize(const ContinuumRobot& robot, const Path& path, const BaseState& base,
-               std::span<const SectionState> states, const std::vector<int>& fixed_bends,
-               Deviations& out) {
+               std::span<const SectionState> states, Deviations& out) {
   Eigen::Matrix<double, 6, Eigen::Dynamic> scratch(6, robot.coordinate_count());
   Eigen::MatrixXd bends(3, out.J.cols());
   out.J.setZero();
@@ -69,7 +68,6 @@ void linearize(const ContinuumRobot& robot, const Path& path, const BaseState& b
       const double fraction = static_cast<double>(k) / kPointsPerSection;
       const double s = start + fraction * length;
       const Vector3d p = bend_jacobian(robot, states, base, i, fraction, scratch, bends);
-      leave_out(fixed_bends, bends);
       const Vector3d along = path.tangent(s);
       const Matrix3d across = Matrix3d::Identity() - along * along.transpose();
       out.J.block(3 * point, 0, 3, 2 * (i + 1)) = across * bends.leftCols(2 * (i + 1));
@@ -83,10 +81,9 @@ void linearize(const ContinuumRobot& robot, const Path& path, const BaseState& b
 }  // namespace
 
 LeastDeviation least_deviation(const ContinuumRobot& robot, const Path& path,
-                               const Advance& advance, double end,
-                               const std::vector<int>& fixed_bends) {
+                               const Advance& advance, double end) {
   const int sections = robot.section_count();
-  ShapeFit fit(robot, {.iterations = 20, .norm = FitNorm::Body, .fixed_bends = fixed_bends});
+  ShapeFit fit(robot, {.iterations = 20, .norm = FitNorm::Body});
   std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
   Deviations deviations(sections);
   const Eigen::Index points = deviations.arc_length.size();
@@ -98,7 +95,7 @@ LeastDeviation least_deviation(const ContinuumRobot& robot, const Path& path,
     const double advanced = end * step / steps;
     const BaseState base = advance.apply(advanced, states);
     fit.fit([&](double s) { return path.position(s); }, base, states);
-    linearize(robot, path, base, states, fixed_bends, deviations);
+    linearize(robot, path, base, states, deviations);
     double smallest = std::numeric_limits<double>::infinity();  // of the maxima found
     for (int k = 0; k < kIterations; ++k) {
       const VectorXd norms = deviations.norms(deviations.least_squares(weights));

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/path/advance.hpp"
 #include "tendril/path/path.hpp"
@@ -26,9 +24,8 @@ struct LeastDeviation {
 ///     min  max |e_i|^2  >=  min  sum w_i |e_i|^2 ,
 ///
 /// and Lawson's algorithm finds weights for which both are nearly equal, near the bends that
-/// ShapeFit finds. Limits of the bends are not heeded; `fixed_bends` as in ShapeFitOptions are.
+/// ShapeFit finds. Limits of the bends are not heeded.
 [[nodiscard]] LeastDeviation least_deviation(const ContinuumRobot& robot, const Path& path,
-                                             const Advance& advance, double end,
-                                             const std::vector<int>& fixed_bends = {});
+                                             const Advance& advance, double end);
 
 }  // namespace tendril

@@ -43,7 +43,6 @@ void ShapeFit::step(const BaseState& base, std::span<SectionState> states) noexc
       const Eigen::Vector3d error =
           points_[static_cast<std::size_t>(points_per_section_ * i + k - 1)] -
           bend_jacobian(robot_, states, base, i, fraction, jacobian_, bend_jacobian_);
-      leave_out(options_.fixed_bends, bend_jacobian_);
       const bool is_tip = i == sections - 1 && k == points_per_section_;
       const double weight = point_weight(error.norm(), is_tip);
       largest = std::max(largest, error.norm());

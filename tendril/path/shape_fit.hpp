@@ -22,9 +22,6 @@ struct ShapeFitOptions {
   FitNorm norm = FitNorm::Tip;
   double tip_weight = 2.0;  ///< FitNorm::Tip: of the tip against 1 for the other points, > 0
   double damping = 1e-6;    ///< [m^2/rad^2] on the diagonal of the normal equations, > 0
-  /// Columns of the bends (2i: u, 2i + 1: v of section i) that the fit leaves as they are: of
-  /// sections that bend in one plane.
-  std::vector<int> fixed_bends = {};
 };
 
 /// Fits the sections of a robot to a curve: bends for which points of every section are nearest to

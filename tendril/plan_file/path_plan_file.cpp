@@ -171,7 +171,7 @@ TipTarget target_at(const Vector3d& position) {
 
 void require_in_plane(const Fields& fields, std::string_view key, const PathPlan& plan,
                       const Vector3d& v) {
-  if (plan.options.planar && std::abs(v.y()) > kPlane)
+  if (plan.robot.is_planar() && std::abs(v.y()) > kPlane)
     fields.refuse(key, "y must be 0 in a planar plan");
 }
 
@@ -197,6 +197,17 @@ void read_waypoints(const Fields& fields, PathPlan& plan) {
   }
 }
 
+/// The arm bends in its x-z plane alone, whatever its file says.
+void make_planar(const Fields& fields, ContinuumDescription& robot) {
+  for (SectionParameters& section : robot.sections) {
+    if (section.bend_plane == BendPlane::YZ)
+      fields.refuse("planar", "the robot has a section that bends in the y-z plane, must be false");
+    if (section.rotation == SectionRotation::Turning)
+      fields.refuse("planar", "the robot has a section that turns, must be false");
+    section.bend_plane = BendPlane::XZ;
+  }
+}
+
 void read_start(const Fields& fields, PathPlan& plan) {
   const ContinuumRobot robot = plan.robot.kinematics();
   plan.start.assign(robot.straight().begin(), robot.straight().end());
@@ -219,7 +230,7 @@ void read_start(const Fields& fields, PathPlan& plan) {
     if (state.theta > limit + kStateTolerance)
       start.refuse("theta", fmt::format("section {}: must be in [0, {:.6g}] with s = {}", i + 1,
                                         limit, state.extension));
-    if (plan.options.planar && std::abs(std::sin(state.phi)) * state.theta > kPlane)
+    if (plan.robot.is_planar() && std::abs(std::sin(state.phi)) * state.theta > kPlane)
       start.refuse("phi", "must be 0 or pi in a planar plan");
   }
   to_untwisted(robot, plan.start);
@@ -260,7 +271,7 @@ PathPlan parse_path_plan(std::string_view toml, const std::string& file_name) {
     o.body_radius = std::max(o.body_radius, physics.radius.largest());
   o.body_radius = fields.number("body_radius", o.body_radius, kNotNegativeNumber);
   o.margin = fields.number("margin", o.margin, kNotNegativeNumber);
-  o.planar = fields.boolean("planar", o.planar);
+  if (fields.boolean("planar", false)) make_planar(fields, plan.robot);
   o.position_tolerance = fields.number("position_tolerance", o.position_tolerance, kTolerance);
   o.angle_tolerance = fields.number("angle_tolerance", o.angle_tolerance, kTolerance);
   o.max_iterations = fields.integer("max_iterations", o.max_iterations, 1, 10'000'000);

@@ -169,7 +169,7 @@ Json shape_json(const PlanShape& shape) {
 /// What a drawing shows of the scene and the start.
 Json scene_json(const PathPlan& plan) {
   Json drawing;
-  drawing["planar"] = plan.options.planar;
+  drawing["planar"] = plan.robot.is_planar();
   drawing["body_radius"] = plan.options.body_radius;
   drawing["margin"] = plan.options.margin;
   drawing["obstacles"] = Json::array();

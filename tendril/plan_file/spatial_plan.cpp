@@ -26,7 +26,7 @@ void require_spatial(const PathPlan& plan) {
           "waypoints: with a direction: must be a position");
   require(plan.options.margin == 0.0,
           fmt::format("margin = {:g} m: must be 0", plan.options.margin));
-  require(!plan.options.planar, "planar = true: must be false");
+  require(!plan.robot.is_planar(), "planar = true: must be false");
   for (std::size_t i = 0; i < robot.sections.size(); ++i) {
     require(robot.sections[i].variable_length == 0.0,
             fmt::format("section {}: variable_length = {:g} m: must be 0", i + 1,

@@ -951,12 +951,6 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
             done = self.run_program(self.write_scene(**scene), *arguments)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
             self.assertIn(told, done.stderr)
-        scene = self.write_scene()
-        arm = self.folder / "arm.toml"
-        arm.write_text(arm.read_text().replace("[[section]]\n", '[[section]]\nbend_plane = "yz"\n', 1))
-        done = self.run_program(scene)
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
-        self.assertIn("robot: section 1 bends in one plane (bend_plane): a plan needs sections", done.stderr)
         done = self.run_program(self.write(FREE), "--margin", "0.1")
         self.assertEqual(done.returncode, USAGE)
         self.assertIn("plan.toml: --prefix, --target, --obstacles, --margin and --seed are for", done.stderr)

@@ -58,12 +58,11 @@ void check_honest(const ObstacleSolver& solver, const ObstacleResult& result,
   if (result.status == ObstacleStatus::NotReached) CHECK_FALSE(met);
 }
 
-ObstacleOptions tube_options(TipTask task, double margin, bool planar = true) {
+ObstacleOptions tube_options(TipTask task, double margin) {
   return {.position_tolerance = 1e-4,
           .angle_tolerance = task == TipTask::Position ? 1e-3 : 0.1,
           .body_radius = kTubeBodyRadius,
-          .margin = margin,
-          .planar = planar};
+          .margin = margin};
 }
 
 /// Waypoints reached free of collision, each from the pose before.
@@ -107,6 +106,34 @@ void check_path_is_free(ObstacleSolver& solver, const WaypointPath& path,
 
 }  // namespace
 
+TEST_CASE("obstacle solver: sections that bend in one plane do so among obstacles", "[avoidance]") {
+  Random random(21);
+  int reached = 0;
+  for (int r = 0; r < 20; ++r) {
+    CAPTURE(r);
+    const ContinuumRobot robot = random_robot_with_planes(random, 4);
+    const double length = robot.max_length();
+    ObstacleSolver solver(robot, {.max_iterations = 8000, .body_radius = 0.01 * length});
+    // The target is the tip of a pose that is free.
+    std::vector<Obstacle> spheres;
+    for (int k = 0; k < 5; ++k)
+      spheres.push_back(sphere_at(length * Vector3d(random.uniform(-0.6, 0.6),
+                                                    random.uniform(-0.6, 0.6),
+                                                    random.uniform(0.1, 0.8)),
+                                  0.05 * length));
+    const Obstacles obstacles(spheres);
+    std::vector<SectionState> pose = random_states(random, robot);
+    for (int k = 0; k < 1000 && !solver.is_free(pose, obstacles); ++k)
+      pose = random_states(random, robot);
+    REQUIRE(solver.is_free(pose, obstacles));
+    const ObstacleResult result =
+        solver.solve({.X_BG = oracle_tip_pose(robot, pose)}, robot.straight(), obstacles);
+    CHECK(robot.within_limits(result.states));
+    reached += result.reached();
+  }
+  CHECK(reached >= 19);
+}
+
 TEST_CASE("obstacle solver: thirteen of thirteen points of the tubes, the path between them too",
           "[avoidance]") {
   const PlanarTube tube = GENERATE(PlanarTube{0.050, 0.200, 0.020}, PlanarTube{0.040, 0.220, 0.011},
@@ -114,7 +141,7 @@ TEST_CASE("obstacle solver: thirteen of thirteen points of the tubes, the path b
   const TipTask task = GENERATE(TipTask::Position, TipTask::PositionAndDirection);
   const double margin = GENERATE(0.0, 0.001);
   CAPTURE(tube.x0, static_cast<int>(task), margin);
-  const ContinuumRobot robot = tube_robot();
+  const ContinuumRobot robot = tube_robot(BendPlane::XZ);
   ObstacleSolver solver(robot, tube_options(task, margin));
   const auto walls = tube_walls(tube);
   const Obstacles obstacles(walls);
@@ -144,7 +171,7 @@ TEST_CASE("obstacle solver: the grid of 351 tubes", "[avoidance][slow]") {
   // Measured: 347 by position, 255 with direction. Some of them cannot be solved.
   const auto [task, floor] =
       GENERATE(std::pair(TipTask::Position, 340), std::pair(TipTask::PositionAndDirection, 245));
-  const ContinuumRobot robot = tube_robot();
+  const ContinuumRobot robot = tube_robot(BendPlane::XZ);
   ObstacleSolver solver(robot, tube_options(task, 0.0));
   int solved = 0, scenes = 0;
   for (const double h : {0.008, 0.011, 0.015}) {
@@ -194,7 +221,7 @@ TEST_CASE("obstacle solver: a tube tilted out of the plane of the first bend", "
     waypoints.push_back(target);
   }
   const ContinuumRobot robot = tube_robot();
-  ObstacleSolver solver(robot, tube_options(task, margin, false));
+  ObstacleSolver solver(robot, tube_options(task, margin));
   const WaypointPath path = path_through(solver, waypoints, tube_start(), obstacles);
   CHECK(path.reached == 13);
   CHECK(path.is_continuous);

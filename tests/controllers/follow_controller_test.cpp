@@ -92,18 +92,12 @@ TEST_CASE("follow: feeds the arm along the path to its end", "[controllers]") {
 
 TEST_CASE("follow: sections that bend in one plane follow a path in it, and never leave it",
           "[controllers]") {
-  const ContinuumRobot robot = fed_robot();
-  const int section = GENERATE(0, 1, 2), across = GENERATE(0, 1);
-  const int fixed = robot.coordinate_index(section) + across;
-  Actuation actuation;
-  actuation.driven = Eigen::MatrixXd::Identity(6, 6);
-  actuation.driven(fixed, fixed) = 0.0;
-  actuation.directions = Eigen::MatrixXd::Zero(6, 5);
-  for (int k = 0, column = 0; k < 6; ++k)
-    if (k != fixed) actuation.directions(k, column++) = 1.0;
-  actuation.rest = actuation.compliance = VectorXd::Zero(6);
-  std::vector<BodySpring> springs(6);
-  springs[static_cast<std::size_t>(fixed)].driven = false;
+  const auto section = static_cast<std::size_t>(GENERATE(0, 1, 2));
+  const int across = GENERATE(0, 1);
+  std::vector<SectionParameters> sections(3, {.length = 0.1, .bend_angle_limit = 100 * kDegree});
+  sections[section].bend_plane = across == 1 ? BendPlane::XZ : BendPlane::YZ;
+  const ContinuumRobot robot(sections, {.feed_limit = 0.3});
+  const int fixed = robot.coordinate_index(static_cast<int>(section)) + across;
   // The plane of the path is the one that this section bends in.
   const char* const path = across == 1 ? kBentPath : "0 0 0  0 0 0.45  0 -0.2 0.45";
   const Settings settings(FollowController::settings(), {{"waypoints", path},
@@ -113,9 +107,7 @@ TEST_CASE("follow: sections that bend in one plane follow a path in it, and neve
   FollowController controller({.robot = robot,
                                .settings = settings,
                                .timestep = kTimestep,
-                               .body_radius = kBodyRadius,
-                               .springs = springs,
-                               .actuation = actuation});
+                               .body_radius = kBodyRadius});
   KinematicArm arm(robot, kTimestep);
   arm.measurement.uneven_deflection.setConstant(1e-4);  // also across the plane
   ControllerRun run(controller, robot);

@@ -164,3 +164,31 @@ TEST_CASE("any solver: copies are independent, and outlive what they were copied
     }
   }
 }
+
+TEST_CASE("any solver: sections that bend in one plane do so, or the solver refuses them", "[ik]") {
+  Random random(5);
+  int missed = 0, tried = 0;
+  for (int r = 0; r < 20; ++r) {
+    const ContinuumRobot robot = random_robot_with_planes(random, 3 + r % 4);
+    for (const SolverInfo& info : solver_infos()) {
+      CAPTURE(r, info.name);
+      if (!info.keeps_planes) {
+        CHECK_THROWS_WITH(make_solver(info.name, robot),
+                          Catch::EndsWith("for sections that bend in one plane"));
+        continue;
+      }
+      AnySolver solver = make_solver(info.name, robot);
+      for (int k = 0; k < 10; ++k, ++tried) {
+        TipTarget target = reachable_target(random, robot);
+        target.task = TipTask::Position;
+        const IkResult result = solver.solve(target, robot.straight());
+        CHECK(robot.within_limits(result.states));
+        CHECK(position_error(oracle_tip_pose(robot, result.states), target) ==
+              Approx(result.position_error).margin(1e-9));
+        missed += !result.converged();
+      }
+    }
+  }
+  CHECK(tried == 400);
+  CHECK(missed <= 4);
+}

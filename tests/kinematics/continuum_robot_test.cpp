@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "tendril/kinematics/random_states.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/reference_robots.hpp"
@@ -47,6 +48,29 @@ TEST_CASE("robot: clamping brings any state inside the limits and leaves inner s
         robot.clamped(i, {random.uniform(-5, 5), random.uniform(-9, 9), random.uniform(-0.1, 0.2)});
   }
   CHECK(robot.within_limits(states, 0.0));
+}
+
+TEST_CASE("robot: a section that bends in one plane keeps the part of a bend that lies in it",
+          "[kinematics]") {
+  const auto seed = GENERATE(range(0u, 20u));
+  Random random(seed);
+  const ContinuumRobot robot = random_robot_with_planes(random, 4);
+  CHECK_FALSE(robot.bends_in_any_plane());
+  CHECK_FALSE(robot.is_planar());
+  SplitMix64 draws(seed);
+  std::vector<SectionState> drawn(4);
+  tendril::random_states(robot, draws, drawn);
+  CHECK(robot.within_limits(drawn));
+  for (int i = 0; i < 4; ++i) {
+    const Section& section = robot.section(i);
+    const SectionState any = random_section_state(random, section);
+    const Eigen::Vector2d bend = bend_vector(any), kept = bend_vector(robot.clamped(i, any));
+    CHECK(kept.x() == Approx(section.bends_u() ? bend.x() : 0.0).margin(1e-12));
+    CHECK(kept.y() == Approx(section.bends_v() ? bend.y() : 0.0).margin(1e-12));
+    std::vector<SectionState> states = drawn;
+    states[std::size_t(i)] = any;
+    CHECK(robot.within_limits(states) == (section.bend_plane() == BendPlane::Any));
+  }
 }
 
 TEST_CASE("robot: limits are violated by count, bend, length or NaN", "[kinematics]") {

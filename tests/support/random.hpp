@@ -58,6 +58,18 @@ inline ContinuumRobot random_robot(Random& random, int section_count) {
   return ContinuumRobot(sections);
 }
 
+/// Sections of which each bends in the x-z plane, in the y-z plane or in both, but not all in the
+/// same way.
+inline ContinuumRobot random_robot_with_planes(Random& random, int section_count) {
+  std::vector<SectionParameters> sections;
+  for (int i = 0; i < section_count; ++i) {
+    sections.push_back(random_section_parameters(random));
+    sections.back().bend_plane =
+        static_cast<BendPlane>(i < 2 ? i : random.integer(0, 2));
+  }
+  return ContinuumRobot(sections);
+}
+
 /// Inside the limits, bend uniform up to the limit at the drawn length.
 inline SectionState random_section_state(Random& random, const Section& section) {
   SectionState state;
@@ -70,7 +82,7 @@ inline SectionState random_section_state(Random& random, const Section& section)
 inline std::vector<SectionState> random_states(Random& random, const ContinuumRobot& robot) {
   std::vector<SectionState> states;
   for (int i = 0; i < robot.section_count(); ++i)
-    states.push_back(random_section_state(random, robot.section(i)));
+    states.push_back(robot.clamped(i, random_section_state(random, robot.section(i))));
   return states;
 }
 

@@ -85,12 +85,17 @@ class Interrupt:
         self.count = 0
         self.reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._before: dict[signal.Signals, Any] = {}
+        self._wakeup_before: int | None = None
         if listens:
             self.listen()
 
     def listen(self) -> None:
         """Again, after a library has put its own handlers in place."""
         if threading.current_thread() is threading.main_thread():
+            # Python calls handlers between its own instructions: a signal just before the driver waits would wait, too.
+            wakeup_before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+            if self._wakeup_before is None:
+                self._wakeup_before = wakeup_before
             for number in (signal.SIGINT, signal.SIGTERM):
                 before = signal.signal(number, self._on_signal)
                 self._before.setdefault(number, before)
@@ -103,6 +108,8 @@ class Interrupt:
     def close(self) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._wakeup_before is not None:
+            signal.set_wakeup_fd(self._wakeup_before)
         os.close(self.reader)
         os.close(self._writer)
 

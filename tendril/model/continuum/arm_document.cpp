@@ -27,7 +27,7 @@ void ArmDocument::touches(XmlNode& geom) const {
 std::array<double, 2> ArmDocument::start_bend(std::size_t section) const {
   std::array<double, 2> bend{};
   if (robot.start && !robot.start->bends.empty())
-    bend[static_cast<std::size_t>(robot.physics[section].first_direction())] =
+    bend[static_cast<std::size_t>(first_direction(robot.sections[section]))] =
         robot.start->bends[section];
   return bend;
 }

@@ -58,7 +58,7 @@ void add_hinge(ArmDocument& arm, const Link& link, char axis, double start, XmlN
 void add_hinges(ArmDocument& arm, const Link& link, double turn, XmlNode& body) {
   if (!link.has_hinges()) return;
   const auto section = static_cast<std::size_t>(link.section - 1);
-  const BendPlane plane = arm.robot.physics[section].bend_plane;
+  const BendPlane plane = arm.robot.sections[section].bend_plane;
   const bool has_x = plane != BendPlane::XZ, has_y = plane != BendPlane::YZ;
   if (has_x && link.x_first) add_hinge(arm, link, 'x', 0.0, body);
   if (has_y) add_hinge(arm, link, 'y', turn, body);

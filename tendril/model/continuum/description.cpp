@@ -111,7 +111,7 @@ Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
 }  // namespace
 
 bool ContinuumDescription::is_planar() const noexcept {
-  return std::all_of(physics.begin(), physics.end(), [](const SectionPhysics& section) {
+  return std::all_of(sections.begin(), sections.end(), [](const SectionParameters& section) {
     return section.bend_plane == BendPlane::XZ;
   });
 }

@@ -39,7 +39,7 @@ void DriveValues::add_section(const ContinuumDescription& robot, std::size_t i) 
   if (turns(robot.sections[i])) add(names::turn(section), "rad");
   for (std::size_t j = 0; j < (by_links ? layouts_[i].bend_fraction.size() : 1U); ++j) {
     if (!is_driven(physics.bend) || (by_links && layouts_[i].bend_fraction[j] == 0.0)) continue;
-    for (const char axis : physics.bend_axes()) {
+    for (const char axis : bend_axes(robot.sections[i])) {
       add(by_links ? names::hinge(section, static_cast<int>(j) + 1, axis)
                    : names::bend(section, axis),
           is_motor(physics.bend) ? "N m" : "rad");
@@ -60,7 +60,7 @@ void DriveValues::write_section(std::size_t i, const SectionState& own, double*&
     const Eigen::Vector2d value = is_motor(physics.bend)
                                       ? Eigen::Vector2d(physics.bend_stiffness() * (bend - natural))
                                       : Eigen::Vector2d(fraction * bend);
-    for (const char axis : physics.bend_axes()) *to++ = axis == 'x' ? 0.0 - value.y() : value.x();
+    for (const char axis : bend_axes(section)) *to++ = axis == 'x' ? 0.0 - value.y() : value.x();
   };
   if (is_driven(physics.bend)) {
     if (robot_.compliance == Compliance::Link) {

@@ -195,7 +195,7 @@ double about(char axis, double u, double v) { return axis == 'y' ? u : -v; }
 void write_section_bend(ArmDocument& arm, std::size_t i) {
   const SectionPhysics& physics = arm.robot.physics[i];
   const int section = static_cast<int>(i) + 1;
-  for (const char axis : physics.bend_axes()) {
+  for (const char axis : bend_axes(arm.robot.sections[i])) {
     const std::string name = names::bend(section, axis);
     std::vector<std::string> hinges;
     for (const Link& link : arm.links)
@@ -228,7 +228,7 @@ void write_link_bends(ArmDocument& arm, std::size_t i, const ServoDrive& servo) 
   for (const Link& link : arm.links) {
     if (link.section != static_cast<int>(i) + 1 || !link.has_hinges()) continue;
     const double fraction = link.bend_fraction;
-    for (const char axis : arm.robot.physics[i].bend_axes()) {
+    for (const char axis : bend_axes(arm.robot.sections[i])) {
       add_servo({.name = names::hinge(link.section, link.index, axis),
                  .transmission = "joint",
                  .drive = {servo.gain / fraction, servo.damping_time, servo.limit},
@@ -287,9 +287,10 @@ double bend_command_limit(const SectionParameters& section) {
 
 int drive_tendon_count(const ContinuumDescription& robot) {
   int count = 0;
-  for (const SectionPhysics& physics : robot.physics) {
+  for (std::size_t i = 0; i < robot.sections.size(); ++i) {
+    const SectionPhysics& physics = robot.physics[i];
     if (is_driven(physics.bend) && robot.compliance == Compliance::Section)
-      count += static_cast<int>(physics.bend_axes().size());
+      count += static_cast<int>(bend_axes(robot.sections[i]).size());
     if (is_driven(physics.length_drive)) ++count;
   }
   return count;

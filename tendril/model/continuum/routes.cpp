@@ -137,7 +137,7 @@ std::vector<RouteJoint> joints_along(const ArmDocument& arm, const TendonRoute& 
     const double distance = route.distance_at((middle + link.length / 2.0) / length);
     middle += link.length;
     const auto section = static_cast<std::size_t>(link.section - 1);
-    for (const char axis : arm.robot.physics[section].bend_axes()) {
+    for (const char axis : bend_axes(arm.robot.sections[section])) {
       if (!link.has_hinges()) break;
       const double lever = axis == 'y' ? -std::cos(route.angle) : std::sin(route.angle);
       if (std::abs(lever) < kNoArm) continue;

@@ -174,14 +174,14 @@ void taper_stiffness(const Fields& fields, const StiffnessProfile& profile,
 }
 
 /// Refuses what would bend or twist the section out of its plane.
-void require_in_plane(const Fields& fields, const SectionPhysics& physics) {
+void require_in_plane(const Fields& fields, BendPlane plane, const SectionPhysics& physics) {
   constexpr double kAcross = 1e-6;  // [rad]
-  if (physics.bend_plane == BendPlane::Any) return;
+  if (plane == BendPlane::Any) return;
   if (physics.torsional_stiffness > 0.0) {
     fields.refuse(fields.has("poisson_ratio") ? "poisson_ratio" : "torsional_stiffness",
                   "a section that bends in one plane does not twist, must be left out");
   }
-  const bool is_xz = physics.bend_plane == BendPlane::XZ;
+  const bool is_xz = plane == BendPlane::XZ;
   if (std::abs(physics.natural_bend[is_xz ? 1 : 0]) > kAcross)
     fields.refuse(fields.has("natural_direction") ? "natural_direction" : "natural_bend",
                   is_xz ? "the section bends in the x-z plane: natural_direction must be 0 or pi"
@@ -331,12 +331,12 @@ BendPlane read_bend_plane(const Fields& fields, bool planar) {
 
 SectionPhysics read_physics(const Fields& fields, bool planar, SectionParameters& section) {
   SectionPhysics physics;
-  physics.bend_plane = read_bend_plane(fields, planar);
+  section.bend_plane = read_bend_plane(fields, planar);
   physics.links = read_links(fields, section, physics.links);
   read_body(fields, section, physics);
   read_torsion(fields, physics);
   read_natural_bend(fields, physics);
-  require_in_plane(fields, physics);
+  require_in_plane(fields, section.bend_plane, physics);
   physics.color = fields.numbers("color", kColor);
   if (!physics.color.empty() && physics.color.size() != 3 && physics.color.size() != 4)
     fields.refuse("color", "must be red, green, blue and, if there are four, opacity, in [0, 1]");
@@ -350,16 +350,16 @@ SectionPhysics read_physics(const Fields& fields, bool planar, SectionParameters
 
 }  // namespace
 
-std::span<const char> SectionPhysics::bend_axes() const noexcept {
+std::span<const char> bend_axes(const SectionParameters& section) noexcept {
   static constexpr std::array<char, 2> kAxes{'x', 'y'};
-  if (bend_plane == BendPlane::Any) return kAxes;
-  return std::span(kAxes).subspan(bend_plane == BendPlane::XZ ? 1 : 0, 1);
+  if (section.bend_plane == BendPlane::Any) return kAxes;
+  return std::span(kAxes).subspan(section.bend_plane == BendPlane::XZ ? 1 : 0, 1);
 }
 
-std::span<const int> SectionPhysics::bend_directions() const noexcept {
+std::span<const int> bend_directions(const SectionParameters& section) noexcept {
   static constexpr std::array<int, 2> kDirections{0, 1};
-  if (bend_plane == BendPlane::Any) return kDirections;
-  return std::span(kDirections).subspan(bend_plane == BendPlane::XZ ? 0 : 1, 1);
+  if (section.bend_plane == BendPlane::Any) return kDirections;
+  return std::span(kDirections).subspan(section.bend_plane == BendPlane::XZ ? 0 : 1, 1);
 }
 
 double rest_length(const SectionParameters& section) {

@@ -22,13 +22,6 @@ class Fields;
 inline constexpr int kMaxLinksPerSection = 200;
 inline constexpr int kMaxLinks = 400;
 
-/// Planes through the axis of a section in which it bends.
-enum class BendPlane {
-  Any,  ///< all of them
-  XZ,
-  YZ,
-};
-
 /// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
 /// robot file (docs/reference/robot_file.md).
 struct SectionPhysics {
@@ -43,7 +36,6 @@ struct SectionPhysics {
   /// curve.
   std::vector<double> compliance;
   bool torsion_tapers = false;  ///< GJ in proportion to EI, else even
-  BendPlane bend_plane = BendPlane::Any;
   /// Bend of the section when no moment acts on it, u and v (`bend_vector`) [rad].
   std::array<double, 2> natural_bend{};
   std::optional<Taper> backbone_radius;  ///< of the elastic rod in a body of disks, if given [m]
@@ -63,14 +55,6 @@ struct SectionPhysics {
   bool gives_way = false;        ///< `bend_servo = false` is in the file
   ServoDrive turn = kTurnServo;  ///< on the section's base, only of one that turns
 
-  /// Axes about which links bend: 'x' for the coordinate v, 'y' for u; the hinges of one axis sum
-  /// to that coordinate.
-  [[nodiscard]] std::span<const char> bend_axes() const noexcept;
-  /// Coordinates of the bend that the section has: 0 is u, 1 is v.
-  [[nodiscard]] std::span<const int> bend_directions() const noexcept;
-  /// The first of them, in which a start pose bends it.
-  [[nodiscard]] int first_direction() const noexcept { return bend_directions().front(); }
-
   /// EI/L: the moment that bends the whole unloaded section by 1 rad [N m].
   [[nodiscard]] double bend_stiffness() const noexcept {
     return bending_stiffness / unloaded_length;
@@ -82,6 +66,15 @@ struct SectionPhysics {
 
 /// Fraction of a homogeneous section's volume between x0 and x1, fractions of its length.
 [[nodiscard]] double volume_fraction(const SectionPhysics& physics, double x0, double x1) noexcept;
+
+/// Axes about which the links of a section bend: 'x' for the coordinate v, 'y' for u; the hinges of
+/// one axis sum to that coordinate.
+[[nodiscard]] std::span<const char> bend_axes(const SectionParameters& section) noexcept;
+/// Coordinates of the bend that the section has: 0 is u, 1 is v.
+[[nodiscard]] std::span<const int> bend_directions(const SectionParameters& section) noexcept;
+[[nodiscard]] inline int first_direction(const SectionParameters& section) noexcept {
+  return bend_directions(section).front();
+}
 
 /// Reads the kinematics and the body of a table [[section]], all but its drives.
 /// @param planar  the whole arm bends in the x-z plane

@@ -36,7 +36,7 @@ std::vector<std::pair<double, double>> read_arcs(const Fields& fields,
     arcs.emplace_back(numbers[i], numbers[i + 1]);
   }
   for (std::size_t i = 0; i < robot.physics.size() && !arcs.empty(); ++i)
-    if (robot.physics[i].bend_plane == BendPlane::YZ)
+    if (robot.sections[i].bend_plane == BendPlane::YZ)
       fields.refuse("arcs", fmt::format("must be left out: they are in the x-z plane, and section "
                                         "{} bends in the y-z plane alone",
                                         i + 1));

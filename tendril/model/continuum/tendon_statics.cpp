@@ -133,7 +133,7 @@ std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& rob
     const bool is_free = !is_driven(robot.physics[section].bend) && !is_passive(robot, section);
     const int k = kinematics.coordinate_index(i);
     if (is_free)
-      for (const int direction : robot.physics[section].bend_directions())
+      for (const int direction : bend_directions(robot.sections[section]))
         rows.push_back(k + direction);
     if (has_free_length(robot, section)) rows.push_back(k + 2);
   }
@@ -147,7 +147,7 @@ Eigen::MatrixXd all_moments(const ContinuumDescription& robot, const ContinuumRo
   Eigen::MatrixXd moments = -TendonMap(kinematics, tendon_routes(robot)).jacobian().transpose();
   for (int i = 0; i < kinematics.section_count(); ++i) {
     const int k = kinematics.coordinate_index(i);
-    switch (robot.physics[static_cast<std::size_t>(i)].bend_plane) {
+    switch (kinematics.section(i).bend_plane()) {
       case BendPlane::Any:
         drop_weak_direction(moments.middleRows<2>(k));
         break;
@@ -187,7 +187,7 @@ std::optional<int> undriven_section(const ContinuumDescription& robot,
     const bool has_rows = !is_driven(robot.physics[i].bend) && !is_passive(robot, i);
     const bool has_bend = is_driven(robot.physics[i].bend) || !needs_bend(i);
     if (!has_bend && !has_rows) return static_cast<int>(i);  // passive
-    for (std::size_t k = robot.physics[i].bend_directions().size(); has_rows && k > 0; --k) {
+    for (std::size_t k = bend_directions(robot.sections[i]).size(); has_rows && k > 0; --k) {
       --row;
       if (has_bend) continue;
       bends.push_back(row);
@@ -209,11 +209,7 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
 }
 
 std::optional<int> section_driven_in_part(const ContinuumDescription& robot) {
-  const std::optional<int> undriven = undriven_section(robot, [](std::size_t) { return true; });
-  if (robot.is_planar()) return undriven;
-  for (auto i = static_cast<int>(robot.physics.size()) - 1; i > undriven.value_or(-1); --i)
-    if (robot.physics[static_cast<std::size_t>(i)].bend_plane != BendPlane::Any) return i;
-  return undriven;
+  return undriven_section(robot, [](std::size_t) { return true; });
 }
 
 namespace {
@@ -265,7 +261,7 @@ void require_drives(const Fields& top, const ContinuumDescription& robot) {
           ? "has no servos and cannot be bent in every direction and lengthened: a controller "
             "needs "
             "at least three chambers or tendons around the backbone that end in it"
-      : robot.physics[i].bend_plane != BendPlane::Any
+      : robot.sections[i].bend_plane != BendPlane::Any
           ? "has no bend servo and cannot be bent both ways: a controller needs two tendons or "
             "chambers on opposite sides"
           : "has no bend servo and cannot be bent in every direction: a controller needs at least "
@@ -348,7 +344,7 @@ std::vector<ServoCoordinate> servo_coordinates(const ContinuumDescription& robot
     const int k = kinematics.coordinate_index(i);
     const double limit = section.bend_angle_limit();
     if (is_driven(physics.bend))
-      for (const int direction : physics.bend_directions())
+      for (const int direction : bend_directions(robot.sections[static_cast<std::size_t>(i)]))
         all.push_back({k + direction, -limit, limit});
     if (section.is_extensible() && is_driven(physics.length_drive))
       all.push_back({k + 2, section.retracted(), section.variable_length()});
@@ -380,9 +376,9 @@ Actuation actuation(const ContinuumDescription& robot) {
   actuation.rest.array() /= stiffness.array();
   actuation.compliance = stiffness.cwiseInverse();
   for (int i = 0; i < kinematics.section_count(); ++i) {
-    const SectionPhysics& physics = robot.physics[static_cast<std::size_t>(i)];
-    if (physics.bend_plane != BendPlane::Any)
-      actuation.compliance[kinematics.coordinate_index(i) + 1 - physics.first_direction()] = 0.0;
+    const SectionParameters& section = robot.sections[static_cast<std::size_t>(i)];
+    if (section.bend_plane != BendPlane::Any)
+      actuation.compliance[kinematics.coordinate_index(i) + 1 - first_direction(section)] = 0.0;
   }
   std::vector<Eigen::VectorXd> columns;
   std::vector<double> low, high;
@@ -433,7 +429,7 @@ std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
   for (int i = 0; i < kinematics.section_count(); ++i) {
     const int k = kinematics.coordinate_index(i);
     const auto section = static_cast<std::size_t>(i);
-    q[k + robot.physics[section].first_direction()] = robot.start->bends[section];
+    q[k + first_direction(robot.sections[section])] = robot.start->bends[section];
     if (kinematics.section(i).is_extensible())  // the start pose's lengths are at half their range
       q[k + 2] = kinematics.section(i).variable_length() / 2.0;
   }

@@ -41,8 +41,7 @@ struct ContinuumDescription;
 /// so, `bend_servo = false`. The last one of several.
 [[nodiscard]] std::optional<int> section_without_drive(const ContinuumDescription& robot);
 
-/// The same of all sections: the last one that is passive, has fewer tendons than directions, or,
-/// unless the whole arm is planar, bends in one plane.
+/// The same of all sections: the last one that is passive, or has fewer tendons than directions.
 [[nodiscard]] std::optional<int> section_driven_in_part(const ContinuumDescription& robot);
 
 /// What drives, tendons and chambers do to the coordinates; default: they move everything. Without

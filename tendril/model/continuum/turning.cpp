@@ -47,7 +47,7 @@ void require_turning(const Fields& top, const ContinuumDescription& robot) {
     const auto refuse = [&](std::string_view why) {
       tables[i].refuse("rotation", fmt::format("{}, must be \"bending\"", why));
     };
-    for (const SectionPhysics& section : robot.physics)
+    for (const SectionParameters& section : robot.sections)
       if (section.bend_plane != BendPlane::Any)
         refuse("the arm has sections that bend in one plane, which does not turn");
     if (robot.guide.exists()) refuse("the arm has a guide, in which it does not turn");
