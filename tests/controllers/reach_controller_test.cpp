@@ -417,7 +417,9 @@ TEST_CASE("reach: sections that bend in one plane each reach what their planes a
   const auto seed = GENERATE(range(0u, 20u));
   CAPTURE(seed);
   Random random(seed);
-  const ContinuumRobot robot({{.length = 0.1}, {.length = 0.1}, {.length = 0.1}});
+  const ContinuumRobot robot({{.length = 0.1, .bend_plane = BendPlane::XZ},
+                              {.length = 0.1, .bend_plane = BendPlane::YZ},
+                              {.length = 0.1}});
   const Actuation actuation = in_planes();
   ReachController controller = make_partly_driven(robot, actuation, {{"task", "direction"}});
   KinematicArm arm(robot, kTimestep);

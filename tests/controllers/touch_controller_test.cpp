@@ -27,8 +27,9 @@ constexpr double kAtTip = 0.301;      // arc length, of plain_robot [m]
 /// An arm without physics before a soft wall, with a controller.
 struct Touching {
   explicit Touching(Texts texts = {}, std::span<const BodySpring> springs = {},
-                    const Actuation& actuation = kMovesAll)
-      : robot(plain_robot()),
+                    const Actuation& actuation = kMovesAll,
+                    const ContinuumRobot& touching_robot = plain_robot())
+      : robot(touching_robot),
         settings(TouchController::settings(), std::move(texts)),
         controller({.robot = robot,
                     .settings = settings,
@@ -104,7 +105,10 @@ TEST_CASE(
 
 TEST_CASE("touch: a section that bends in one plane takes part, one that gives way is refused",
           "[controllers]") {
-  Actuation actuation;  // the second section bends in the x-z plane
+  std::vector<SectionParameters> sections;
+  for (int i = 0; i < 3; ++i) sections.push_back(plain_robot().section(i).parameters());
+  sections[1].bend_plane = BendPlane::XZ;
+  Actuation actuation;
   actuation.directions = Eigen::MatrixXd::Zero(6, 5);
   for (const auto& [row, column] : {std::pair{0, 0}, {1, 1}, {2, 2}, {4, 3}, {5, 4}})
     actuation.directions(row, column) = 1.0;
@@ -116,7 +120,7 @@ TEST_CASE("touch: a section that bends in one plane takes part, one that gives w
   std::vector<BodySpring> springs;
   for (const bool driven : actuation.independent)
     springs.push_back({.stiffness = 0.5, .driven = driven});
-  Touching touching({}, springs, actuation);
+  Touching touching({}, springs, actuation, ContinuumRobot(sections));
   touching.move_target({0.0, 0.0, 0.005});
   for (double t = 0.0; t < 4.0; t += kTimestep) {
     touching.step();
@@ -125,7 +129,8 @@ TEST_CASE("touch: a section that bends in one plane takes part, one that gives w
   CHECK(touching.force() == Approx(kForce).epsilon(0.01));
   CHECK(touching.run.report.status == ControllerStatus::Working);
 
-  actuation.compliance[3] = 2.0;  // it gives way across the plane
+  // It gives way across the plane.
+  actuation.compliance[3] = 2.0;
   CHECK_THROWS_WITH(Touching({}, springs, actuation),
                     Catch::StartsWith("robot: section 2 is not bent in every direction "
                                       "(bend_servo = false): this controller commands"));

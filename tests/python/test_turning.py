@@ -141,3 +141,27 @@ def test_tables_have_turns_rolls_and_drives(tmp_path):
     assert values[names.index("s3_turn")] == pytest.approx(solved[2][1])
     (tmp_path / "states.csv").write_text(found)
     assert run_program("fk", "arm.toml", "states.csv", cwd=tmp_path).returncode == 0
+
+
+def test_sections_that_bend_in_one_plane_do_so():
+    planes = ("xz", "yz", "any")
+    robot = td.ContinuumRobot([td.Section(length=0.1, bend_limit=2.0, bend_plane=plane) for plane in planes])
+    copied = pickle.loads(pickle.dumps(robot.sections[1]))
+    assert copied == robot.sections[1]
+    assert copied.bend_plane == "yz"
+    assert copied != robot.sections[0]
+    draw = np.random.default_rng(4)
+    theta, phi = draw.uniform(0.1, 1.2, (20, 3)), draw.uniform(-3.0, 3.0, (20, 3))
+    phi[:, 0], phi[:, 1] = draw.choice((0.0, np.pi), 20), draw.choice((-0.5, 0.5), 20) * np.pi
+    targets = robot.tip_pose(np.stack((theta, phi, np.zeros_like(theta)), axis=-1))[:, :3, 3]
+    found = td.Solver(robot).solve(targets)
+    assert found.converged.all()
+    u, v = (found.states[..., 0] * f(found.states[..., 1]) for f in (np.cos, np.sin))
+    np.testing.assert_allclose(u[:, 1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(v[:, 0], 0.0, atol=1e-12)
+    with pytest.raises(td.ModelError, match=r"must be auto or levenberg for sections that bend in one plane"):
+        td.Solver(robot, "fabrikx")
+    with pytest.raises(td.ModelError, match=r"must be 'any', 'xz' or 'yz'"):
+        td.Section(length=0.1, bend_plane="xy")
+    with pytest.raises(td.ModelError, match=r"a section that turns bends in any plane"):
+        td.Section(length=0.1, rotation="turning", bend_plane="xz")
