@@ -41,9 +41,9 @@ void tube_path_free(benchmark::State& state) {
   const test::PlanarTube tubes[] = {
       {0.050, 0.200, 0.020}, {0.040, 0.220, 0.011}, {0.080, 0.200, 0.011}};
   const test::PlanarTube& tube = tubes[state.range(0)];
-  ObstacleSolver solver(test::tube_robot(BendPlane::XZ), {.position_tolerance = 1e-4,
-                                             .body_radius = test::kTubeBodyRadius,
-                                             .margin = 1e-3});
+  ObstacleSolver solver(
+      test::tube_robot(BendPlane::XZ),
+      {.position_tolerance = 1e-4, .body_radius = test::kTubeBodyRadius, .margin = 1e-3});
   const Obstacles walls(test::tube_walls(tube));
   const auto waypoints = test::tube_path(tube, TipTask::Position);
   int reached = 0;

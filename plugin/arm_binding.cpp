@@ -177,7 +177,8 @@ void ArmBinding::bind_sections(const InstanceContext& context,
           bind_coordinate(context, i + 1, axis, drive, passive && axis != 'z', fractions, servos));
     };
     for (const char axis : {'y', 'x'}) {  // u, v
-      const std::span<const char> axes = bend_axes(description.sections[static_cast<std::size_t>(i)]);
+      const std::span<const char> axes =
+          bend_axes(description.sections[static_cast<std::size_t>(i)]);
       if (std::find(axes.begin(), axes.end(), axis) != axes.end())
         bind(axis, physics.bend, layout.bend_fraction);
       else

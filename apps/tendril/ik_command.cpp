@@ -200,8 +200,7 @@ AnySolver solver_of(const ContinuumDescription& description, const IkArguments& 
     return make_solver(arguments.solver, description.kinematics(), arguments.options);
   if (!is_default)
     throw ModelError(fmt::format(
-        "{}: section {} is not driven in every direction: {}", arguments.robot,
-        *undriven + 1,
+        "{}: section {} is not driven in every direction: {}", arguments.robot, *undriven + 1,
         arguments.roll ? "--roll cannot be met"
                        : fmt::format("--solver must be {}", solver_infos().front().name)));
   const SolverOptions& options = arguments.options;

@@ -169,9 +169,9 @@ std::string study_text(const Study& study, const WorkspaceArguments& arguments) 
                   study.sections.size(), study.sections.size() == 1 ? "" : "s",
                   study.robot.max_length(), study.robot.base().feed_limit);
   if (!study.description.kinematics().bends_in_any_plane())
-    text += fmt::format("{}: the set is that of the arm bending in all directions\n",
-                        study.description.is_planar() ? "the file says planar"
-                                                      : "sections bend in one plane");
+    text += fmt::format(
+        "{}: the set is that of the arm bending in all directions\n",
+        study.description.is_planar() ? "the file says planar" : "sections bend in one plane");
   for (std::size_t first = 0; first < study.sections.size();) {
     const std::size_t next = after_alike(study.description.sections, first);
     text += section_text(study.robot.section(static_cast<int>(first)), study.sections[first],
@@ -320,7 +320,8 @@ int run(const WorkspaceArguments& arguments) {
         "{}: section {} is not driven in every direction: must be, for a workspace: it is that of "
         "all poses",
         arguments.robot, *section + 1));
-  Study study{.description = arm, .robot = in_all_planes(arm).kinematics(), .sections = {}, .whole = {}};
+  Study study{
+      .description = arm, .robot = in_all_planes(arm).kinematics(), .sections = {}, .whole = {}};
   for (int i = 0; i < study.robot.section_count(); ++i)
     study.sections.push_back(section_workspace(study.robot.section(i)));
   {

@@ -23,9 +23,8 @@ Bend bend_of(const ArmContext& context, int section) {
     return at >= context.springs.size() || context.springs[at].driven;
   };
   Bend bend;
-  for (const auto& [exists, at] :
-       {std::pair(context.robot.section(section).bends_u(), k),
-        std::pair(context.robot.section(section).bends_v(), k + 1)}) {
+  for (const auto& [exists, at] : {std::pair(context.robot.section(section).bends_u(), k),
+                                   std::pair(context.robot.section(section).bends_v(), k + 1)}) {
     bend.directions += exists;
     bend.driven += exists && is_driven(at);
   }
@@ -44,9 +43,10 @@ void refuse_planes(const ArmContext& context, int first, const char* why) {
   if (context.robot.is_planar()) return;
   for (int i = first; i < context.robot.section_count(); ++i)
     if (context.robot.section(i).bend_plane() != BendPlane::Any)
-      throw ModelError(fmt::format("robot: section {} is bent in one plane (bend_plane): {}, or "
-                                   "the arm must be planar",
-                                   i + 1, why));
+      throw ModelError(
+          fmt::format("robot: section {} is bent in one plane (bend_plane): {}, or "
+                      "the arm must be planar",
+                      i + 1, why));
 }
 
 }  // namespace

@@ -115,9 +115,6 @@ std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settin
 
 constexpr const char* kInPart = "of an arm that is not driven in every direction";
 
-/// Every section is driven, if only in the plane of a planar arm.
-bool drives_every_section(const ArmContext& context) { return first_steered(context) == 0; }
-
 std::unique_ptr<PosePlanner> make_reactive_planner(const ArmContext& context) {
   const Settings& settings = context.settings;
   const double margin = settings.number("obstacle_margin");
@@ -127,7 +124,7 @@ std::unique_ptr<PosePlanner> make_reactive_planner(const ArmContext& context) {
         fmt::format("solver = {}: must be {} with avoidance", name, kSolverNames.front()));
   if (settings.choice<TipTask>("task") == TipTask::Pose)
     throw ModelError("task = pose: must be position or direction with avoidance");
-  if (!drives_every_section(context))
+  if (gives_way(context))
     throw ModelError(fmt::format("avoidance = true: must be false {}", kInPart));
   const SolverOptions options = solver_options(settings);
   const MeasuredObstacles measured = context.scene.measure_obstacles("obstacles", margin);
@@ -145,13 +142,13 @@ std::unique_ptr<PosePlanner> make_reactive_planner(const ArmContext& context) {
 }
 
 /// Refuses what an arm that is driven in part cannot do. Returns whether it is such an arm; one
-/// that is planar and else driven is not, where its other direction does not matter.
+/// whose sections bend in one plane and are driven is not, where a solver keeps to the planes.
 bool is_driven_in_part(const ArmContext& context) {
   if (context.actuation.moves_all()) return false;
   const Settings& settings = context.settings;
   const bool has_roll = settings.choice<TipTask>("task") == TipTask::Pose;
   const std::string solver = solver_name(settings);
-  if (drives_every_section(context)) return !has_roll && is_default(solver);
+  if (!gives_way(context)) return !has_roll && is_default(solver);
   if (has_roll)
     throw ModelError(fmt::format("task = pose: must be position or direction {}", kInPart));
   if (!is_default(solver))

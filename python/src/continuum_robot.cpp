@@ -325,7 +325,8 @@ void PyContinuumRobot::bind(nb::module_& module) {
           ":param angle_weights: of the sub-sections, each >= 0, as many\n"
           ":param rotation: \"bending\": it bends in every plane; \"turning\": in one plane of its "
           "own, which turns with it on its base\n"
-          ":param bend_plane: \"any\", \"xz\" or \"yz\": the plane of its base frame in which alone it "
+          ":param bend_plane: \"any\", \"xz\" or \"yz\": the plane of its base frame in which "
+          "alone it "
           "bends\n"
           ":raises ModelError: a parameter outside its range")
       .def_ro("length", &SectionParameters::length, "Constant part of the length, m.")
@@ -362,9 +363,9 @@ void PyContinuumRobot::bind(nb::module_& module) {
                                std::string(name_of(s.bend_plane)));
            })
       .def("__setstate__",
-           [](SectionParameters& self, const std::tuple<double, double, double, std::vector<double>,
-                                                        std::vector<double>, std::string,
-                                                        std::string>& state) {
+           [](SectionParameters& self,
+              const std::tuple<double, double, double, std::vector<double>, std::vector<double>,
+                               std::string, std::string>& state) {
              const auto& [length, variable_length, bend_limit, length_weights, angle_weights,
                           rotation, plane] = state;
              new (&self) SectionParameters{length,         variable_length, bend_limit,

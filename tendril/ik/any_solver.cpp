@@ -48,8 +48,8 @@ constexpr std::array kEntries = {
     Entry{{"auto", kRecommended,
            "the default: finds every reachable target, closest pose otherwise", true, false, true},
           [](auto& robot, auto& options) { return make<AutoSolver>(robot, options); }},
-    Entry{{"levenberg", kRecommended, "bounded Levenberg-Marquardt with seeded restarts", true, false,
-           true},
+    Entry{{"levenberg", kRecommended, "bounded Levenberg-Marquardt with seeded restarts", true,
+           false, true},
           [](auto& robot, auto& options) {
             return make<LevenbergSolver>(robot, options, {.max_restarts = 50});
           }},

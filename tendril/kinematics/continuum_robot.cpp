@@ -70,15 +70,13 @@ SectionState ContinuumRobot::clamped(int i, SectionState state) const noexcept {
 }
 
 bool ContinuumRobot::is_planar() const noexcept {
-  return std::all_of(sections_.begin() + rail_count_, sections_.end(), [](const Section& section) {
-    return section.bend_plane() == BendPlane::XZ;
-  });
+  return std::all_of(sections_.begin() + rail_count_, sections_.end(),
+                     [](const Section& section) { return section.bend_plane() == BendPlane::XZ; });
 }
 
 bool ContinuumRobot::bends_in_any_plane() const noexcept {
-  return std::all_of(sections_.begin(), sections_.end(), [](const Section& section) {
-    return section.bend_plane() == BendPlane::Any;
-  });
+  return std::all_of(sections_.begin(), sections_.end(),
+                     [](const Section& section) { return section.bend_plane() == BendPlane::Any; });
 }
 
 bool ContinuumRobot::within_limits(SectionStates states, double tolerance) const noexcept {

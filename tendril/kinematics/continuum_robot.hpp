@@ -60,8 +60,8 @@ class ContinuumRobot {
   /// Every section straight, variable lengths at half of their range. Valid as long as the robot.
   [[nodiscard]] SectionStates straight() const noexcept { return straight_; }
 
-  /// The state brought inside the limits: s into [0, SD], then theta into [0, limit at s]; a section
-  /// that bends in one plane keeps its part of the bend. (2.24)-(2.26)
+  /// The state brought inside the limits: s into [0, SD], then theta into [0, limit at s]; a
+  /// section that bends in one plane keeps its part of the bend. (2.24)-(2.26)
   [[nodiscard]] SectionState clamped(int i, SectionState state) const noexcept;
 
   /// Whether all sections bend in the x-z plane of the base alone.

@@ -24,8 +24,8 @@ Eigen::Isometry3d backbone_jacobian(const ContinuumRobot& robot, SectionStates s
                                     const BaseState& base, int i, double fraction,
                                     JacobianRef jacobian) noexcept;
 
-/// The same point's position alone, with respect to the bends u, v of sections 0 to i alone; columns
-/// of bends that a section does not have are zero.
+/// The same point's position alone, with respect to the bends u, v of sections 0 to i alone;
+/// columns of bends that a section does not have are zero.
 /// @param jacobian  scratch, 6 x coordinate_count()
 /// @param bends  3 x at least 2 (i + 1), of which as many columns are overwritten
 Eigen::Vector3d bend_jacobian(const ContinuumRobot& robot, SectionStates states,

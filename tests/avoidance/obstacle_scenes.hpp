@@ -51,9 +51,10 @@ inline Shape tube_mesh(double inner, double outer, double length, int facets) {
 
 /// Three sections of 30 to 130 mm, 135 degrees when longest.
 inline ContinuumRobot tube_robot(BendPlane plane = BendPlane::Any) {
-  const SectionParameters section{
-      .length = 0.03, .variable_length = 0.1, .bend_angle_limit = 0.75 * std::numbers::pi,
-      .bend_plane = plane};
+  const SectionParameters section{.length = 0.03,
+                                  .variable_length = 0.1,
+                                  .bend_angle_limit = 0.75 * std::numbers::pi,
+                                  .bend_plane = plane};
   return ContinuumRobot({section, section, section});
 }
 

@@ -117,10 +117,10 @@ TEST_CASE("obstacle solver: sections that bend in one plane do so among obstacle
     // The target is the tip of a pose that is free.
     std::vector<Obstacle> spheres;
     for (int k = 0; k < 5; ++k)
-      spheres.push_back(sphere_at(length * Vector3d(random.uniform(-0.6, 0.6),
-                                                    random.uniform(-0.6, 0.6),
-                                                    random.uniform(0.1, 0.8)),
-                                  0.05 * length));
+      spheres.push_back(
+          sphere_at(length * Vector3d(random.uniform(-0.6, 0.6), random.uniform(-0.6, 0.6),
+                                      random.uniform(0.1, 0.8)),
+                    0.05 * length));
     const Obstacles obstacles(spheres);
     std::vector<SectionState> pose = random_states(random, robot);
     for (int k = 0; k < 1000 && !solver.is_free(pose, obstacles); ++k)

@@ -100,14 +100,11 @@ TEST_CASE("follow: sections that bend in one plane follow a path in it, and neve
   const int fixed = robot.coordinate_index(static_cast<int>(section)) + across;
   // The plane of the path is the one that this section bends in.
   const char* const path = across == 1 ? kBentPath : "0 0 0  0 0 0.45  0 -0.2 0.45";
-  const Settings settings(FollowController::settings(), {{"waypoints", path},
-                                                         {"corner_radius", "0.12"},
-                                                         {"start_delay", "0.02"},
-                                                         {"speed", "0.2"}});
-  FollowController controller({.robot = robot,
-                               .settings = settings,
-                               .timestep = kTimestep,
-                               .body_radius = kBodyRadius});
+  const Settings settings(
+      FollowController::settings(),
+      {{"waypoints", path}, {"corner_radius", "0.12"}, {"start_delay", "0.02"}, {"speed", "0.2"}});
+  FollowController controller(
+      {.robot = robot, .settings = settings, .timestep = kTimestep, .body_radius = kBodyRadius});
   KinematicArm arm(robot, kTimestep);
   arm.measurement.uneven_deflection.setConstant(1e-4);  // also across the plane
   ControllerRun run(controller, robot);

@@ -64,8 +64,7 @@ inline ContinuumRobot random_robot_with_planes(Random& random, int section_count
   std::vector<SectionParameters> sections;
   for (int i = 0; i < section_count; ++i) {
     sections.push_back(random_section_parameters(random));
-    sections.back().bend_plane =
-        static_cast<BendPlane>(i < 2 ? i : random.integer(0, 2));
+    sections.back().bend_plane = static_cast<BendPlane>(i < 2 ? i : random.integer(0, 2));
   }
   return ContinuumRobot(sections);
 }

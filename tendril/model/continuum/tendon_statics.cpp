@@ -361,8 +361,8 @@ bool is_balanced(const Eigen::MatrixXd& moments, Eigen::Index coordinate) {
 }  // namespace
 
 Actuation actuation(const ContinuumDescription& robot) {
-  if (!robot.is_planar() && !section_driven_in_part(robot)) return {};
   const ContinuumRobot kinematics = robot.kinematics();
+  if (kinematics.bends_in_any_plane() && !section_driven_in_part(robot)) return {};
   const Eigen::Index n = kinematics.coordinate_count();
   const std::vector<ServoCoordinate> servos = servo_coordinates(robot, kinematics);
   const Eigen::VectorXd stiffness = body_stiffness(robot, kinematics);
