@@ -74,8 +74,9 @@ double sampled_clearance(const ContinuumRobot& robot, const VectorXd& q,
 /// An arm without physics among obstacles, under tendril.reach with avoidance.
 struct Scene {
   explicit Scene(std::vector<Obstacle> list, int moving = 1,
-                 std::vector<std::pair<std::string, std::string>> more = {})
-      : robot(four_sections()),
+                 std::vector<std::pair<std::string, std::string>> more = {},
+                 const ContinuumRobot& avoiding_robot = four_sections())
+      : robot(avoiding_robot),
         obstacles(std::move(list)),
         controller(make(moving, std::move(more))),
         arm(robot, kTimestep),
@@ -132,6 +133,28 @@ TEST_CASE("avoidance: the arm goes from target to target and its body keeps off 
       last = scene.run.command.plan;
     }
     CHECK(least >= ReactivePlanner::kPathMargin * kMargin - kPathTolerance);
+    CHECK(scene.run.report.status == ControllerStatus::Working);
+    CHECK(scene.run.report.tip_error < kReachTolerance);
+  }
+}
+
+TEST_CASE("avoidance: a section that bends in one plane does so on the whole way", "[controllers]") {
+  const int section = GENERATE(0, 1, 2, 3);
+  const BendPlane plane = GENERATE(BendPlane::XZ, BendPlane::YZ);
+  CAPTURE(section, static_cast<int>(plane));
+  std::vector<SectionParameters> sections(4, four_sections().section(0).parameters());
+  sections[static_cast<std::size_t>(section)].bend_plane = plane;
+  Scene scene(clutter(), 1, {}, ContinuumRobot(sections));
+  const int across = 2 * section + (plane == BendPlane::XZ ? 1 : 0);
+  for (const Vector3d& target : {Vector3d(0.0, 0.10, 0.33), Vector3d(-0.03, -0.08, 0.33)}) {
+    CAPTURE(target.transpose());
+    scene.arm.move_target(target);
+    for (int i = 0; i < 1500; ++i) {
+      scene.run.step(scene.arm);
+      REQUIRE(std::abs(scene.run.command.plan[across]) < 1e-12);
+      if (i % 5 == 0)
+        REQUIRE(scene.clearance() >= ReactivePlanner::kPathMargin * kMargin - kPathTolerance);
+    }
     CHECK(scene.run.report.status == ControllerStatus::Working);
     CHECK(scene.run.report.tip_error < kReachTolerance);
   }
