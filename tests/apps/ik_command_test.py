@@ -141,7 +141,10 @@ class TableCommand(unittest.TestCase):
             p, _ = tip_of_arcs(row, [0.1] * 3)
             self.assertLess(math.dist(p, [float(tip[name]) for name in "xyz"]), 2 * POSITION_TOLERANCE)
         refusal = self.refusal(USAGE, "ik", "wrist.toml", "targets.csv", "--solver", "fabrikx")
-        self.assertIn("section 2 is not driven in every direction: --solver must be auto", refusal)
+        self.assertIn('solver = "fabrikx": must be auto or levenberg for sections that bend in one plane', refusal)
+        for row in table(self.output("ik", "wrist.toml", "-", "--solver", "levenberg", text=tips)):
+            self.assertEqual(row["status"], "converged")
+            self.assertAlmostEqual(float(row["theta_1"]) * math.sin(float(row["phi_1"])), 0.0, delta=1e-12)
 
     def test_fk_agrees_with_arcs(self):
         draw = random.Random(2)
