@@ -1,0 +1,172 @@
+#include "tendril/estimation/sensors.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "tendril/kinematics/rotation.hpp"
+#include "tendril/range.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+Matrix3d skew(const Vector3d& a) noexcept {
+  Matrix3d matrix;
+  matrix << 0, -a.z(), a.y(), a.z(), 0, -a.x(), -a.y(), a.x(), 0;
+  return matrix;
+}
+
+Vector3d rotation_vector(const Matrix3d& R) noexcept {
+  const Eigen::AngleAxisd rotation(R);
+  return rotation.angle() * rotation.axis();
+}
+
+}  // namespace
+
+ArmSensors::ArmSensors(const ElasticArm& arm, std::vector<Sensor> sensors)
+    : sensors_(std::move(sensors)),
+      tendon_count_(arm.tendon_count()),
+      q_(arm.coordinate_count()),
+      lengths_(arm.tendon_count()),
+      jacobian_(6, arm.coordinate_count()),
+      rotation_jacobian_(3, arm.coordinate_count()) {
+  const double last = arm.robot().section_count() - 1.0;
+  for (int s = 0; s < count(); ++s) {
+    Sensor& sensor = sensors_[static_cast<std::size_t>(s)];
+    const std::string object = "sensor " + std::to_string(s + 1);
+    require(object, "deviation", sensor.deviation, kPositive);
+    require(object, "delay", sensor.delay, kNotNegative, "s");
+    require(object, "place.section", sensor.place.section, {-1.0, last});
+    require(object, "place.fraction", sensor.place.fraction, {0.0, 1.0});
+    if (sensor.place.section < 0) sensor.place.section = static_cast<int>(last);
+    if (sensor.kind == SensorKind::TendonLength)
+      require("elastic arm", "number of tendons", tendon_count_, {.low = 1.0});
+    largest_row_count_ = std::max(largest_row_count_, row_count(s));
+  }
+  const Eigen::Index rows = std::max(largest_row_count_, 3);
+  expected_.setZero(rows);
+  by_x_.setZero(rows, arm.state_size());
+}
+
+int ArmSensors::reading_size(int s) const noexcept {
+  switch ((*this)[s].kind) {
+    case SensorKind::TendonLength:
+      return tendon_count_;
+    case SensorKind::Curvature:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+int ArmSensors::row_count(int s) const noexcept {
+  return (*this)[s].kind == SensorKind::Direction ? 2 : reading_size(s);
+}
+
+void ArmSensors::expect(int s, ElasticArm& arm, const VectorXd& x, const ArmInput& input) noexcept {
+  const Sensor& sensor = (*this)[s];
+  const Eigen::Index n = arm.coordinate_count(), t = tendon_count_;
+  by_x_.setZero();
+  switch (sensor.kind) {
+    case SensorKind::TendonLength: {
+      const auto& compliances = arm.parameters().tendon_compliances;
+      q_ = x.head(n);
+      arm.tendons().lengths(q_, lengths_);
+      expected_.head(t) = lengths_;
+      by_x_.topLeftCorner(t, n) = arm.tendons().jacobian();
+      for (Eigen::Index k = 0; k < t; ++k) {
+        const double stretch = compliances[static_cast<std::size_t>(k)] * input.tension[k];
+        expected_[k] -= stretch * (1.0 + x[2 * n + 3 + k]);
+        by_x_(k, 2 * n + 3 + k) = -stretch;
+      }
+      return;
+    }
+    case SensorKind::Position:
+      expected_.head<3>() = arm.pose(x.head(n), input.base, sensor.place, jacobian_).translation();
+      by_x_.topLeftCorner(3, n) = jacobian_.topRows<3>();
+      return;
+    case SensorKind::Direction:
+      R_BP_ = arm.pose(x.head(n), input.base, sensor.place, jacobian_).linear();
+      expected_.head<3>() = R_BP_.col(2);
+      by_x_.topLeftCorner(3, n) = jacobian_.bottomRows<3>();
+      return;
+    case SensorKind::Rotation:
+      R_BP_ = arm.pose(x.head(n), input.base, sensor.place, jacobian_).linear();
+      expected_.head<3>() = rotation_vector(R_BP_);
+      arm.rotation_jacobian(x.head(n), input.base, sensor.place, rotation_jacobian_);
+      by_x_.topLeftCorner(3, n) = rotation_jacobian_;
+      return;
+    case SensorKind::Curvature:
+      return expect_curvature(sensor, arm, x);
+    case SensorKind::BaseForce:
+    case SensorKind::BaseMoment:
+      return expect_wrench(sensor, arm, x, input.base);
+  }
+}
+
+void ArmSensors::expect_curvature(const Sensor& sensor, const ElasticArm& arm,
+                                  const VectorXd& x) noexcept {
+  const Section& section = arm.robot().section(sensor.place.section);
+  const int k = arm.robot().coordinate_index(sensor.place.section);
+  const auto lengths = section.length_weights(), bends = section.angle_weights();
+  std::size_t j = 0;  // the sub-section at the place
+  double end = lengths[0];
+  while (j + 1 < lengths.size() && end < sensor.place.fraction) end += lengths[++j];
+  const double S = section.length() + (section.is_extensible() ? x[k + 2] : 0.0);
+  const double bends_to_curvature = bends[j] / (lengths[j] * S);
+  expected_.head<2>() = bends_to_curvature * x.segment<2>(k);
+  by_x_(0, k) = by_x_(1, k + 1) = bends_to_curvature;
+  if (section.is_extensible()) by_x_.col(k + 2).head<2>() = -expected_.head<2>() / S;
+}
+
+void ArmSensors::expect_wrench(const Sensor& sensor, ElasticArm& arm, const VectorXd& x,
+                               const BaseState& base) noexcept {
+  const Eigen::Index n = arm.coordinate_count();
+  const bool is_moment = sensor.kind == SensorKind::BaseMoment;
+  expected_.setZero();
+  const auto add = [&](const BodyPlace& place, const Vector3d& force) {
+    if (!is_moment) {
+      expected_.head<3>() += force;
+      return;
+    }
+    const Vector3d p = arm.pose(x.head(n), base, place, jacobian_).translation();
+    expected_.head<3>() += p.cross(force);
+    by_x_.topLeftCorner(3, n).noalias() -= skew(force) * jacobian_.topRows<3>();
+    R_BP_ = skew(p);
+  };
+  for (const ElasticArm::MassPoint& point : arm.masses())
+    add(point.place, point.mass * arm.parameters().gravity);
+  R_BP_.setIdentity();
+  add(arm.parameters().force_place, x.segment<3>(2 * n));
+  by_x_.block<3, 3>(0, 2 * n) = R_BP_;
+}
+
+void ArmSensors::read(int s, ElasticArm& arm, const VectorXd& x, const ArmInput& input,
+                      Eigen::Ref<VectorXd> reading) noexcept {
+  expect(s, arm, x, input);
+  reading = expected_.head(reading_size(s));
+}
+
+void ArmSensors::residual(int s, ElasticArm& arm, const VectorXd& x, const ArmInput& input,
+                          const Eigen::Ref<const VectorXd>& reading, Eigen::Ref<VectorXd> residual,
+                          Eigen::Ref<Eigen::MatrixXd> jacobian) noexcept {
+  expect(s, arm, x, input);
+  const int rows = row_count(s);
+  switch ((*this)[s].kind) {
+    case SensorKind::Direction:
+      residual = R_BP_.leftCols<2>().transpose() * reading;
+      jacobian.topRows<2>().noalias() = R_BP_.leftCols<2>().transpose() * by_x_.topRows<3>();
+      return;
+    case SensorKind::Rotation:
+      residual = rotation_vector(rotation_by(reading) * R_BP_.transpose());
+      break;
+    default:
+      residual = reading - expected_.head(rows);
+  }
+  jacobian.topRows(rows) = by_x_.topRows(rows);
+}
+
+}  // namespace tendril
