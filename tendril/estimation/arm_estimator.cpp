@@ -80,6 +80,7 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
   input_ = {VectorXd::Zero(t), VectorXd::Zero(n), {}};
   jacobian_.setZero(6, n);
   by_tip_.setZero(6, N);
+  by_q_.setZero(3, n);
 }
 
 ArmEstimate ArmEstimator::empty_estimate() const {
@@ -248,8 +249,12 @@ void ArmEstimator::estimate(std::span<const double> memory, ArmEstimate& estimat
   estimate.friction = x_.tail(t);
   estimate.covariance.noalias() = L_ * L_.transpose();
   const Time& now = time(memory, 0);
-  estimate.X_BE = arm_.pose(estimate.q, {now.feed(memory), now.spin(memory)}, {}, jacobian_);
+  const BaseState base{now.feed(memory), now.spin(memory)};
+  estimate.X_BE = arm_.pose(estimate.q, base, {}, jacobian_);
   by_tip_.noalias() = jacobian_ * L_.topRows(n);
+  estimate.X_BE.translation() = arm_.position(x_, base, {}, by_q_, by_force_);
+  by_tip_.topRows<3>().noalias() = by_q_ * L_.topRows(n);
+  by_tip_.topRows<3>().noalias() += by_force_ * L_.middleRows<3>(2 * n);
   estimate.tip_covariance.noalias() = by_tip_ * by_tip_.transpose();
 }
 

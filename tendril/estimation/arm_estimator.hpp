@@ -30,7 +30,8 @@ struct ArmEstimate {
   Eigen::VectorXd q, q_rate;
   Eigen::Vector3d force;     ///< external, at its place; weight of an unknown payload included [N]
   Eigen::VectorXd friction;  ///< share eta of each tendon's tension that is gained
-  Eigen::Isometry3d X_BE;    ///< pose of the tip, without the twist of sections that turn
+  Eigen::Isometry3d X_BE;    ///< pose of the tip, its uneven deflection included, without the twist
+                             ///< of sections that turn
   Eigen::MatrixXd covariance;                  ///< of [q, q', f, eta]: a state of ElasticArm
   Eigen::Matrix<double, 6, 6> tip_covariance;  ///< of tip position [m] and direction z
 };
@@ -103,6 +104,8 @@ class ArmEstimator {
   Eigen::MatrixXd L_, F_, stacked_, by_x_, noise_;
   ArmInput input_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, by_tip_;
+  Eigen::Matrix<double, 3, Eigen::Dynamic> by_q_;
+  Eigen::Matrix3d by_force_;
 };
 
 }  // namespace tendril

@@ -60,6 +60,18 @@ Matrix3d left_jacobian(const Vector3d& a) noexcept {
   return Matrix3d::Identity() + b * skew + c * skew * skew;
 }
 
+/// Variance of the fraction of the arc length, weighted by the bend.
+double bend_variance(const Section& section) {
+  double start = 0.0, mean = 0.0, square = 0.0;
+  for (std::size_t j = 0; j < section.length_weights().size(); ++j) {
+    const double W = section.length_weights()[j], middle = start + W / 2.0;
+    mean += section.angle_weights()[j] * middle;
+    square += section.angle_weights()[j] * (middle * middle + W * W / 12.0);
+    start += W;
+  }
+  return square - mean * mean;
+}
+
 }  // namespace
 
 ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& parameters)
@@ -92,6 +104,18 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
   }
   if (parameters.payload > 0.0) masses_.push_back({on_arm({}), parameters.payload});
   parameters_.force_place = on_arm(parameters.force_place);
+  double beyond = parameters.payload;
+  shear_.resize(parameters.section_masses.size());
+  for (int i = robot.section_count() - 1; i >= 0; --i) {
+    const double mass = parameters.section_masses[static_cast<std::size_t>(i)];
+    shear_[static_cast<std::size_t>(i)] = (beyond + mass / 2.0) * parameters.gravity;
+    beyond += mass;
+  }
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const int k = robot.coordinate_index(i);
+    uneven_.push_back(bend_variance(robot.section(i)) / 2.0 *
+                      (1.0 / stiffness_[k] + 1.0 / stiffness_[k + 1]));
+  }
   balance_ = {VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n), Eigen::MatrixXd::Zero(n, n),
               Eigen::MatrixXd::Zero(n, 3), Eigen::MatrixXd::Zero(n, tendon_count())};
   step_.setIdentity(n, n);
@@ -113,6 +137,34 @@ Eigen::Isometry3d ElasticArm::pose(const Eigen::Ref<const VectorXd>& q, const Ba
   set_states(q);
   place = on_arm(place);
   return backbone_jacobian(robot_, states_, base, place.section, place.fraction, jacobian);
+}
+
+Vector3d ElasticArm::position(const VectorXd& x, const BaseState& base, BodyPlace place,
+                              Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> by_q,
+                              Matrix3d& by_force) noexcept {
+  place = on_arm(place);
+  Vector3d p = pose(x.head(coordinate_count()), base, place, jacobian_).translation();
+  by_q = jacobian_.topRows<3>();
+  by_force.setZero();
+  const BodyPlace& pushed = parameters_.force_place;
+  for (int i = 0; i <= place.section; ++i) {
+    const double c = i < place.section ? 1.0 : place.fraction;
+    const double share = i < pushed.section ? 1.0 : i == pushed.section ? pushed.fraction : 0.0;
+    const auto at = static_cast<std::size_t>(i);
+    const Section& section = robot_.section(i);
+    const double L = section.length() + states_[at].extension;
+    const double compliance = uneven_[at] * L * L * c * c * (3.0 - 2.0 * c);
+    const Vector3d F = shear_[at] + share * x.segment<3>(2 * coordinate_count());
+    const Vector3d t = backbone_jacobian(robot_, states_, base, i, 0.5, jacobian_).linear().col(2);
+    const Vector3d across = F - t * t.dot(F);
+    p += compliance * across;
+    by_force += compliance * share * (Matrix3d::Identity() - t * t.transpose());
+    by_q.noalias() -= compliance * (t.dot(F) * Matrix3d::Identity() + t * F.transpose()) *
+                      jacobian_.bottomRows<3>();
+    if (section.is_extensible())
+      by_q.col(robot_.coordinate_index(i) + 2) += 2.0 * compliance / L * across;
+  }
+  return p;
 }
 
 void ElasticArm::rotation_jacobian(

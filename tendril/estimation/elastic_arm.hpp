@@ -99,6 +99,19 @@ class ElasticArm {
   /// z (rows 3-5) with respect to q, 6 x n.
   Eigen::Isometry3d pose(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base,
                          BodyPlace place, JacobianRef jacobian) noexcept;
+  /// Position of a place with the uneven deflection: a section under the mean shear force F_i bends
+  /// more at its start than at its end. Of a section of length L_i and mean bend stiffness K_i this
+  /// moves all that follows, and by 3 c^2 - 2 c^3 of it the point at fraction c,
+  ///
+  ///     p = p(q) + sum_i V_i L_i^2 / K_i (I - t_i t_i^T) F_i,   F_i = m_i g / 2 + all beyond
+  ///
+  /// with the tangent t_i at the middle, and V_i the variance of the arc fraction weighted by the
+  /// bend: 1/12 of an even section. Directions stay. First order in F_i; exact for a straight arm.
+  /// @param by_q      3 x n, overwritten
+  /// @param by_force  derivative with respect to f, overwritten
+  Eigen::Vector3d position(const Eigen::VectorXd& x, const BaseState& base, BodyPlace place,
+                           Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> by_q,
+                           Eigen::Matrix3d& by_force) noexcept;
   /// Angular velocity of a place's frame, base frame, for unit rates of q: 3 x n.
   void rotation_jacobian(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base,
                          BodyPlace place,
@@ -127,6 +140,8 @@ class ElasticArm {
   TendonMap tendons_;
   std::vector<MassPoint> masses_;
   std::vector<SectionState> states_;
+  std::vector<double> uneven_;          // V_i / K_i
+  std::vector<Eigen::Vector3d> shear_;  // F_i without f
   Eigen::VectorXd scale_, stiffness_, damping_, rest_, q_, load_, shifted_load_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Balance balance_;

@@ -32,7 +32,7 @@ ArmSensors::ArmSensors(const ElasticArm& arm, std::vector<Sensor> sensors)
       q_(arm.coordinate_count()),
       lengths_(arm.tendon_count()),
       jacobian_(6, arm.coordinate_count()),
-      rotation_jacobian_(3, arm.coordinate_count()) {
+      by_q_(3, arm.coordinate_count()) {
   const double last = arm.robot().section_count() - 1.0;
   for (int s = 0; s < count(); ++s) {
     Sensor& sensor = sensors_[static_cast<std::size_t>(s)];
@@ -85,8 +85,9 @@ void ArmSensors::expect(int s, ElasticArm& arm, const VectorXd& x, const ArmInpu
       return;
     }
     case SensorKind::Position:
-      expected_.head<3>() = arm.pose(x.head(n), input.base, sensor.place, jacobian_).translation();
-      by_x_.topLeftCorner(3, n) = jacobian_.topRows<3>();
+      expected_.head<3>() = arm.position(x, input.base, sensor.place, by_q_, by_force_);
+      by_x_.topLeftCorner(3, n) = by_q_;
+      by_x_.block<3, 3>(0, 2 * n) = by_force_;
       return;
     case SensorKind::Direction:
       R_BP_ = arm.pose(x.head(n), input.base, sensor.place, jacobian_).linear();
@@ -96,8 +97,8 @@ void ArmSensors::expect(int s, ElasticArm& arm, const VectorXd& x, const ArmInpu
     case SensorKind::Rotation:
       R_BP_ = arm.pose(x.head(n), input.base, sensor.place, jacobian_).linear();
       expected_.head<3>() = rotation_vector(R_BP_);
-      arm.rotation_jacobian(x.head(n), input.base, sensor.place, rotation_jacobian_);
-      by_x_.topLeftCorner(3, n) = rotation_jacobian_;
+      arm.rotation_jacobian(x.head(n), input.base, sensor.place, by_q_);
+      by_x_.topLeftCorner(3, n) = by_q_;
       return;
     case SensorKind::Curvature:
       return expect_curvature(sensor, arm, x);
@@ -127,21 +128,22 @@ void ArmSensors::expect_wrench(const Sensor& sensor, ElasticArm& arm, const Vect
   const Eigen::Index n = arm.coordinate_count();
   const bool is_moment = sensor.kind == SensorKind::BaseMoment;
   expected_.setZero();
+  Matrix3d by_own_force = Matrix3d::Identity();  // of the force that was added last
   const auto add = [&](const BodyPlace& place, const Vector3d& force) {
     if (!is_moment) {
       expected_.head<3>() += force;
       return;
     }
-    const Vector3d p = arm.pose(x.head(n), base, place, jacobian_).translation();
+    const Vector3d p = arm.position(x, base, place, by_q_, by_force_);
     expected_.head<3>() += p.cross(force);
-    by_x_.topLeftCorner(3, n).noalias() -= skew(force) * jacobian_.topRows<3>();
-    R_BP_ = skew(p);
+    by_x_.topLeftCorner(3, n).noalias() -= skew(force) * by_q_;
+    by_x_.block<3, 3>(0, 2 * n) -= skew(force) * by_force_;
+    by_own_force = skew(p);
   };
   for (const ElasticArm::MassPoint& point : arm.masses())
     add(point.place, point.mass * arm.parameters().gravity);
-  R_BP_.setIdentity();
   add(arm.parameters().force_place, x.segment<3>(2 * n));
-  by_x_.block<3, 3>(0, 2 * n) = R_BP_;
+  by_x_.block<3, 3>(0, 2 * n) += by_own_force;
 }
 
 void ArmSensors::read(int s, ElasticArm& arm, const VectorXd& x, const ArmInput& input,

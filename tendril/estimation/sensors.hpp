@@ -34,6 +34,7 @@ struct Sensor {
 /// its derivative. At rest: inertia does not count in the force on the base.
 ///
 ///     lengths    (dl/dq) (q - straight) - c T (1 + eta)    the tendon stretches by c T
+///     positions  ElasticArm::position
 ///     curvature  w/W (u, v) / S    of the sub-section at the place, section length S
 ///     force      sum_j m_j g + f,   moment   sum_j p_j x m_j g + p x f
 ///
@@ -78,7 +79,8 @@ class ArmSensors {
   Eigen::Matrix3d R_BP_;      // and the frame of the place
   Eigen::VectorXd q_, lengths_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
-  Eigen::Matrix<double, 3, Eigen::Dynamic> rotation_jacobian_;
+  Eigen::Matrix<double, 3, Eigen::Dynamic> by_q_;
+  Eigen::Matrix3d by_force_;
 };
 
 }  // namespace tendril

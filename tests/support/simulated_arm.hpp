@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <ctime>
 #include <vector>
 
-#include "tendril/estimation/sensors.hpp"
+#include "tendril/estimation/arm_estimator.hpp"
 #include "tendril/kinematics/tension_distribution.hpp"
 #include "tests/support/elastic_arms.hpp"
 
@@ -73,8 +75,11 @@ class SimulatedArm {
   /// Point of the body at a fraction of its whole length.
   [[nodiscard]] Eigen::Vector3d point(double fraction) { return point_of(body_, x_, fraction); }
   /// The same of an estimate.
-  [[nodiscard]] Eigen::Vector3d estimated_point(const Eigen::VectorXd& q, double fraction) {
-    return point_of(known_, q, fraction);
+  [[nodiscard]] Eigen::Vector3d estimated_point(const ArmEstimate& estimate, double fraction) {
+    Eigen::VectorXd x = Eigen::VectorXd::Zero(known_.state_size());
+    x.head(6) = estimate.q;
+    x.segment<3>(12) = estimate.force;
+    return point_of(known_, x, fraction);
   }
   /// The push and the weight of the payload.
   [[nodiscard]] Eigen::Vector3d force() const {
@@ -112,13 +117,12 @@ class SimulatedArm {
     for (Sensor& sensor : sensors) sensor.place = on_body(sensor.place);
     return sensors;
   }
-  static Eigen::Vector3d point_of(ElasticArm& arm, const Eigen::VectorXd& q, double fraction) {
+  static Eigen::Vector3d point_of(ElasticArm& arm, const Eigen::VectorXd& x, double fraction) {
     const int count = arm.robot().section_count();
     const int section = std::clamp(int(fraction * count), 0, count - 1);
-    Eigen::Matrix<double, 6, Eigen::Dynamic> unused(6, arm.coordinate_count());
-    return arm
-        .pose(q.head(arm.coordinate_count()), {}, {section, fraction * count - section}, unused)
-        .translation();
+    Eigen::Matrix<double, 3, Eigen::Dynamic> by_q(3, arm.coordinate_count());
+    Eigen::Matrix3d by_force;
+    return arm.position(x, {}, {section, fraction * count - section}, by_q, by_force);
   }
   void set_tensions() {
     const double time = std::min(time_, 4.0);
@@ -142,11 +146,76 @@ class SimulatedArm {
   double time_ = 0.0;
 };
 
-/// Runs an estimator beside a simulated arm. Each sensor has a period in steps.
-struct SimulatedRun {
-  double tip_error = 0.0, shape_error = 0.0;  ///< mean square roots after 1 s, of the length
-  double largest_tip_error = 0.0;             ///< after 1 s, of the length
-  double force_error = 0.0;                   ///< mean of the last 0.5 s, of the force
+/// One sensor of a run, read every `period` steps.
+struct TimedSensor {
+  Sensor sensor;
+  int period = 1;
 };
+
+/// Of an estimator beside a simulated arm.
+inline constexpr ArmEstimatorOptions kSimulatedArmOptions{.timestep = SimulatedArm::kTimestep,
+                                                          .bend_noise = 0.02};
+
+/// Errors of an estimator beside a simulated arm: those of tip and shape are mean square roots
+/// after the first second, in parts of the length.
+struct RunErrors {
+  double tip = 0.0, largest_tip = 0.0, shape = 0.0;
+  double force = 0.0;    ///< mean of the last half second, in parts of the force
+  double seconds = 0.0;  ///< processor time of all steps of the estimator
+  int steps = 0;
+};
+
+inline RunErrors run_estimator(unsigned seed, const std::vector<TimedSensor>& timed,
+                               const ArmEstimatorOptions& options, double friction = 0.2) {
+  constexpr int kSteps = 1000, kFrom = 200, kForceFrom = 900, kPoints = 12;
+  std::vector<Sensor> sensors;
+  for (const TimedSensor& each : timed) sensors.push_back(each.sensor);
+  SimulatedArm arm(seed, sensors, friction);
+  ArmEstimator estimator(arm.known(), sensors, options);
+  std::vector<double> memory(std::size_t(estimator.layout().size()));
+  StaticEstimator at_rest(arm.known(), sensors);
+  estimator.start(memory, at_rest.solve(arm.input(), {}, arm.known().rest()).x.head(6));
+  ArmEstimate estimate = estimator.empty_estimate();
+  std::vector<std::vector<Eigen::VectorXd>> sent(timed.size());  // by sensor and step
+  RunErrors errors;
+  for (int i = 1; i <= kSteps; ++i) {
+    arm.step();
+    std::vector<Reading> readings;
+    for (std::size_t s = 0; s < timed.size(); ++s) {
+      sent[s].push_back(arm.read(int(s)));
+      const int taken = i - int(std::lround(sensors[s].delay / options.timestep));
+      if (taken < 1 || taken % timed[s].period != 0) continue;
+      const Eigen::VectorXd& value = sent[s][std::size_t(taken - 1)];
+      readings.push_back({int(s), {value.data(), std::size_t(value.size())}});
+    }
+    const std::clock_t begin = std::clock();
+    (void)estimator.step(memory, arm.input(), readings);
+    errors.seconds += double(std::clock() - begin) / CLOCKS_PER_SEC;
+    ++errors.steps;
+    if (i <= kFrom) continue;
+    estimator.estimate(memory, estimate);
+    const double tip = (estimate.X_BE.translation() - arm.point(1.0)).norm() / arm.kLength;
+    errors.tip += tip * tip / (kSteps - kFrom);
+    errors.largest_tip = std::max(errors.largest_tip, tip);
+    for (int k = 1; k <= kPoints; ++k) {
+      const double at = double(k) / kPoints;
+      errors.shape += (arm.estimated_point(estimate, at) - arm.point(at)).squaredNorm() /
+                      (arm.kLength * arm.kLength * kPoints * (kSteps - kFrom));
+    }
+    if (i > kForceFrom)
+      errors.force +=
+          (estimate.force - arm.force()).norm() / arm.force().norm() / (kSteps - kForceFrom);
+  }
+  errors.tip = std::sqrt(errors.tip);
+  errors.shape = std::sqrt(errors.shape);
+  return errors;
+}
+
+/// Sensors as in a laboratory, those of the whole arm at the tip.
+inline const TimedSensor kEncoders{{SensorKind::TendonLength, 5e-5}};
+inline const TimedSensor kTracker{{SensorKind::Position, 5e-4, {}, 0.02}, 5};  // 40 Hz
+inline const TimedSensor kDirection{{SensorKind::Direction, 5e-3, {}, 0.02}, 5};
+inline const TimedSensor kBaseForce{{SensorKind::BaseForce, 0.02}};
+inline const TimedSensor kBaseMoment{{SensorKind::BaseMoment, 0.002}};
 
 }  // namespace tendril::test
