@@ -23,7 +23,8 @@ struct Row {
 std::vector<Row> rows() {
   std::vector<TimedSensor> gratings, markers;
   for (int i = 0; i < 3; ++i) {
-    gratings.push_back({{SensorKind::Curvature, 0.1, {i, 0.5}}});
+    for (const double middle : {0.375, 0.625})  // of arcs of the body
+      gratings.push_back({{SensorKind::Curvature, 0.1, {i, middle}}});
     markers.push_back({{SensorKind::Position, 1e-3, {i, 1.0}, 0.02}, 5});
   }
   std::vector<Row> rows{
@@ -34,7 +35,7 @@ std::vector<Row> rows() {
       {"encoders, force on the base", {kEncoders, kBaseForce}},
       {"encoders, force and moment on the base", {kEncoders, kBaseForce, kBaseMoment}},
       {"all of these", {kEncoders, kTracker, kDirection, kBaseForce, kBaseMoment}},
-      {"a grating in each section", gratings},
+      {"two gratings in each section", gratings},
       {"a marker at the end of each section", markers}};
   return rows;
 }

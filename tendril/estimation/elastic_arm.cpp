@@ -60,18 +60,6 @@ Matrix3d left_jacobian(const Vector3d& a) noexcept {
   return Matrix3d::Identity() + b * skew + c * skew * skew;
 }
 
-/// Variance of the fraction of the arc length, weighted by the bend.
-double bend_variance(const Section& section) {
-  double start = 0.0, mean = 0.0, square = 0.0;
-  for (std::size_t j = 0; j < section.length_weights().size(); ++j) {
-    const double W = section.length_weights()[j], middle = start + W / 2.0;
-    mean += section.angle_weights()[j] * middle;
-    square += section.angle_weights()[j] * (middle * middle + W * W / 12.0);
-    start += W;
-  }
-  return square - mean * mean;
-}
-
 }  // namespace
 
 ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& parameters)
@@ -104,17 +92,23 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
   }
   if (parameters.payload > 0.0) masses_.push_back({on_arm({}), parameters.payload});
   parameters_.force_place = on_arm(parameters.force_place);
+  uneven_.resize(parameters.section_masses.size());
   double beyond = parameters.payload;
-  shear_.resize(parameters.section_masses.size());
   for (int i = robot.section_count() - 1; i >= 0; --i) {
+    const Section& section = robot.section(i);
     const double mass = parameters.section_masses[static_cast<std::size_t>(i)];
-    shear_[static_cast<std::size_t>(i)] = (beyond + mass / 2.0) * parameters.gravity;
-    beyond += mass;
-  }
-  for (int i = 0; i < robot.section_count(); ++i) {
+    double start = 0.0, mean = 0.0, square = 0.0;
+    for (std::size_t j = 0; j < section.length_weights().size(); ++j) {
+      const double W = section.length_weights()[j], middle = start + W / 2.0;
+      mean += section.angle_weights()[j] * middle;
+      square += section.angle_weights()[j] * (middle * middle + W * W / 12.0);
+      start += W;
+    }
     const int k = robot.coordinate_index(i);
-    uneven_.push_back(bend_variance(robot.section(i)) / 2.0 *
-                      (1.0 / stiffness_[k] + 1.0 / stiffness_[k + 1]));
+    uneven_[static_cast<std::size_t>(i)] = {(1.0 / stiffness_[k] + 1.0 / stiffness_[k + 1]) / 2.0,
+                                            mean, square - mean * mean,
+                                            (beyond + mass / 2.0) * parameters.gravity};
+    beyond += mass;
   }
   balance_ = {VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n), Eigen::MatrixXd::Zero(n, n),
               Eigen::MatrixXd::Zero(n, 3), Eigen::MatrixXd::Zero(n, tendon_count())};
@@ -125,6 +119,13 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
 BodyPlace ElasticArm::on_arm(BodyPlace place) const noexcept {
   if (place.section < 0) place.section = robot_.section_count() - 1;
   return place;
+}
+
+/// Of the external force, in the mean shear force of a section.
+double ElasticArm::force_share(int section) const noexcept {
+  const BodyPlace& pushed = parameters_.force_place;
+  if (section == pushed.section) return pushed.fraction;
+  return section < pushed.section ? 1.0 : 0.0;
 }
 
 void ElasticArm::set_states(const Eigen::Ref<const VectorXd>& q) noexcept {
@@ -146,25 +147,53 @@ Vector3d ElasticArm::position(const VectorXd& x, const BaseState& base, BodyPlac
   Vector3d p = pose(x.head(coordinate_count()), base, place, jacobian_).translation();
   by_q = jacobian_.topRows<3>();
   by_force.setZero();
-  const BodyPlace& pushed = parameters_.force_place;
   for (int i = 0; i <= place.section; ++i) {
-    const double c = i < place.section ? 1.0 : place.fraction;
-    const double share = i < pushed.section ? 1.0 : i == pushed.section ? pushed.fraction : 0.0;
-    const auto at = static_cast<std::size_t>(i);
+    const UnevenBend& uneven = uneven_[static_cast<std::size_t>(i)];
     const Section& section = robot_.section(i);
-    const double L = section.length() + states_[at].extension;
-    const double compliance = uneven_[at] * L * L * c * c * (3.0 - 2.0 * c);
-    const Vector3d F = shear_[at] + share * x.segment<3>(2 * coordinate_count());
+    const double c = i < place.section ? 1.0 : place.fraction;
+    const double L = section.length() + states_[static_cast<std::size_t>(i)].extension;
+    const double compliance = uneven.variance * uneven.compliance * L * L * c * c * (3.0 - 2.0 * c);
+    const Vector3d F = uneven.shear + force_share(i) * x.segment<3>(2 * coordinate_count());
     const Vector3d t = backbone_jacobian(robot_, states_, base, i, 0.5, jacobian_).linear().col(2);
     const Vector3d across = F - t * t.dot(F);
     p += compliance * across;
-    by_force += compliance * share * (Matrix3d::Identity() - t * t.transpose());
+    by_force += compliance * force_share(i) * (Matrix3d::Identity() - t * t.transpose());
     by_q.noalias() -= compliance * (t.dot(F) * Matrix3d::Identity() + t * F.transpose()) *
                       jacobian_.bottomRows<3>();
     if (section.is_extensible())
       by_q.col(robot_.coordinate_index(i) + 2) += 2.0 * compliance / L * across;
   }
   return p;
+}
+
+Eigen::Vector2d ElasticArm::curvature(const VectorXd& x, const BaseState& base, BodyPlace place,
+                                      Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> by_q,
+                                      Matrix3d& by_force) noexcept {
+  place = on_arm(place);
+  const Section& section = robot_.section(place.section);
+  const UnevenBend& uneven = uneven_[static_cast<std::size_t>(place.section)];
+  const auto lengths = section.length_weights(), bends = section.angle_weights();
+  std::size_t j = 0;  // the sub-section at the place
+  double end = lengths[0];
+  while (j + 1 < lengths.size() && end < place.fraction) end += lengths[++j];
+  const double ratio = bends[j] / lengths[j];
+  const double share = force_share(place.section);
+  const double compliance = ratio * uneven.compliance * (uneven.mean - place.fraction);
+  const Vector3d F = uneven.shear + share * x.segment<3>(2 * coordinate_count());
+
+  const Matrix3d R_PB =
+      pose(x.head(coordinate_count()), base, place, jacobian_).linear().transpose();
+  rotation_jacobian(x.head(coordinate_count()), base, place, by_q);
+  for (Eigen::Index k = 0; k < by_q.cols(); ++k)  // the frame turns by w, the force in it by -w
+    by_q.col(k) = compliance * (R_PB * F.cross(Vector3d(by_q.col(k))));
+  by_force = compliance * share * R_PB;
+  const int k = robot_.coordinate_index(place.section);
+  const double S = section.length() + states_[static_cast<std::size_t>(place.section)].extension;
+  const Eigen::Vector2d even = ratio / S * x.segment<2>(k);
+  by_q(0, k) += ratio / S;
+  by_q(1, k + 1) += ratio / S;
+  if (section.is_extensible()) by_q.col(k + 2).head<2>() -= even / S;
+  return even + compliance * (R_PB * F).head<2>();
 }
 
 void ElasticArm::rotation_jacobian(

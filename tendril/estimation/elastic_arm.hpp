@@ -112,6 +112,16 @@ class ElasticArm {
   Eigen::Vector3d position(const Eigen::VectorXd& x, const BaseState& base, BodyPlace place,
                            Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> by_q,
                            Eigen::Matrix3d& by_force) noexcept;
+  /// Curvature of a place towards x and y of its frame [1/m], with its share of the uneven bend:
+  /// with W_j, w_j of the sub-section at the fraction c, m the mean of the fraction weighted by the
+  /// bend,
+  ///
+  ///     (w_j / W_j) ( (u, v) / L_i + (m - c) / K_i (R^T F_i)_xy ).
+  ///
+  /// @param by_q,by_force  derivatives, their first two rows; all overwritten
+  Eigen::Vector2d curvature(const Eigen::VectorXd& x, const BaseState& base, BodyPlace place,
+                            Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> by_q,
+                            Eigen::Matrix3d& by_force) noexcept;
   /// Angular velocity of a place's frame, base frame, for unit rates of q: 3 x n.
   void rotation_jacobian(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base,
                          BodyPlace place,
@@ -131,6 +141,7 @@ class ElasticArm {
 
  private:
   [[nodiscard]] BodyPlace on_arm(BodyPlace place) const noexcept;
+  [[nodiscard]] double force_share(int section) const noexcept;
   void set_states(const Eigen::Ref<const Eigen::VectorXd>& q) noexcept;
   void load(const Eigen::VectorXd& q, const BaseState& base, const Eigen::Vector3d& force,
             Eigen::VectorXd& moment, bool with_mass) noexcept;
@@ -140,8 +151,13 @@ class ElasticArm {
   TendonMap tendons_;
   std::vector<MassPoint> masses_;
   std::vector<SectionState> states_;
-  std::vector<double> uneven_;          // V_i / K_i
-  std::vector<Eigen::Vector3d> shear_;  // F_i without f
+  /// Of a section: what its shear force does to the bends along it.
+  struct UnevenBend {
+    double compliance = 0.0;         // 1 / K_i
+    double mean, variance;           // of the fraction of the arc, weighted by the bend
+    Eigen::Vector3d shear{0, 0, 0};  // F_i without f
+  };
+  std::vector<UnevenBend> uneven_;
   Eigen::VectorXd scale_, stiffness_, damping_, rest_, q_, load_, shifted_load_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Balance balance_;

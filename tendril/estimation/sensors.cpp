@@ -101,26 +101,14 @@ void ArmSensors::expect(int s, ElasticArm& arm, const VectorXd& x, const ArmInpu
       by_x_.topLeftCorner(3, n) = by_q_;
       return;
     case SensorKind::Curvature:
-      return expect_curvature(sensor, arm, x);
+      expected_.head<2>() = arm.curvature(x, input.base, sensor.place, by_q_, by_force_);
+      by_x_.topLeftCorner(2, n) = by_q_.topRows<2>();
+      by_x_.block<2, 3>(0, 2 * n) = by_force_.topRows<2>();
+      return;
     case SensorKind::BaseForce:
     case SensorKind::BaseMoment:
       return expect_wrench(sensor, arm, x, input.base);
   }
-}
-
-void ArmSensors::expect_curvature(const Sensor& sensor, const ElasticArm& arm,
-                                  const VectorXd& x) noexcept {
-  const Section& section = arm.robot().section(sensor.place.section);
-  const int k = arm.robot().coordinate_index(sensor.place.section);
-  const auto lengths = section.length_weights(), bends = section.angle_weights();
-  std::size_t j = 0;  // the sub-section at the place
-  double end = lengths[0];
-  while (j + 1 < lengths.size() && end < sensor.place.fraction) end += lengths[++j];
-  const double S = section.length() + (section.is_extensible() ? x[k + 2] : 0.0);
-  const double bends_to_curvature = bends[j] / (lengths[j] * S);
-  expected_.head<2>() = bends_to_curvature * x.segment<2>(k);
-  by_x_(0, k) = by_x_(1, k + 1) = bends_to_curvature;
-  if (section.is_extensible()) by_x_.col(k + 2).head<2>() = -expected_.head<2>() / S;
 }
 
 void ArmSensors::expect_wrench(const Sensor& sensor, ElasticArm& arm, const VectorXd& x,

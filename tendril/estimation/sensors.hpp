@@ -34,8 +34,7 @@ struct Sensor {
 /// its derivative. At rest: inertia does not count in the force on the base.
 ///
 ///     lengths    (dl/dq) (q - straight) - c T (1 + eta)    the tendon stretches by c T
-///     positions  ElasticArm::position
-///     curvature  w/W (u, v) / S    of the sub-section at the place, section length S
+///     positions and curvatures     ElasticArm::position, ElasticArm::curvature
 ///     force      sum_j m_j g + f,   moment   sum_j p_j x m_j g + p x f
 ///
 /// Source: docs/theory/estimation.md, "Sensors". Tested by: sensors_test.
@@ -67,8 +66,6 @@ class ArmSensors {
 
  private:
   void expect(int s, ElasticArm& arm, const Eigen::VectorXd& x, const ArmInput& input) noexcept;
-  void expect_curvature(const Sensor& sensor, const ElasticArm& arm,
-                        const Eigen::VectorXd& x) noexcept;
   void expect_wrench(const Sensor& sensor, ElasticArm& arm, const Eigen::VectorXd& x,
                      const BaseState& base) noexcept;
 

@@ -160,6 +160,10 @@ TEST_CASE("elastic arm: at rest it is the beam of Euler and Bernoulli", "[estima
     const int section = std::min(2, int(s / 0.1 + 1e-9));
     return arm.position(x, {}, {section, s / 0.1 - section}, by_q, by_force).x();
   };
+  const auto curvature = [&](double s) {
+    const int section = std::min(2, int(s / 0.1 + 1e-9));
+    return arm.curvature(x, {}, {section, s / 0.1 - section}, by_q, by_force).x();
+  };
   if (by_weight) {
     for (const double s : {0.1, 0.2, 0.3})
       CHECK(deflection(s) ==
@@ -167,6 +171,8 @@ TEST_CASE("elastic arm: at rest it is the beam of Euler and Bernoulli", "[estima
   } else {
     for (const double s : {0.02, 0.05, 0.1, 0.16, 0.3})
       CHECK(deflection(s) == Approx(force * s * s * (3 * l - s) / (6 * EI)).epsilon(2e-4));
+    for (const double s : {0.02, 0.05, 0.16, 0.3})
+      CHECK(curvature(s) == Approx(force * (l - s) / EI).epsilon(2e-4).margin(1e-6));
   }
 }
 
