@@ -55,8 +55,8 @@ struct Innovation {
 ///
 /// A moving arm, its ring included, is `memory` of `layout().size()` numbers, which the caller
 /// owns, copies and restores; the object holds only buffers. Readings may be missing at any step.
-/// Source: docs/theory/estimation.md, "Recursion"; Potter's update: Maybeck, Stochastic Models,
-/// Estimation and Control 1, 1979, sec. 7.3. Tested by: arm_estimator_test.
+/// Source: docs/theory/estimation.md, "Recursion"; Potter's update: [Maybeck]. Tested by:
+/// arm_estimator_test.
 class ArmEstimator {
  public:
   /// Throws ModelError naming the sensor or option outside its range.

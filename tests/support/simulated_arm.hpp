@@ -163,6 +163,7 @@ struct RunErrors {
   double force = 0.0;    ///< mean of the last half second, in parts of the force
   double seconds = 0.0;  ///< processor time of all steps of the estimator
   int steps = 0;
+  double normalized_force = 0.0;  ///< squared error of the last force over its covariance
 };
 
 inline RunErrors run_estimator(unsigned seed, const std::vector<TimedSensor>& timed,
@@ -206,6 +207,9 @@ inline RunErrors run_estimator(unsigned seed, const std::vector<TimedSensor>& ti
       errors.force +=
           (estimate.force - arm.force()).norm() / arm.force().norm() / (kSteps - kForceFrom);
   }
+  const Eigen::Vector3d error = estimate.force - arm.force();
+  const Eigen::Matrix3d covariance = estimate.covariance.block<3, 3>(12, 12);
+  errors.normalized_force = error.dot(covariance.llt().solve(error));
   errors.tip = std::sqrt(errors.tip);
   errors.shape = std::sqrt(errors.shape);
   return errors;
