@@ -65,10 +65,7 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
     time.present = layout_.indices(delays_.size(), 0, 1);
   }
 
-  moment_noise_.resize(n);
-  for (Eigen::Index k = 0; k < n; ++k)
-    moment_noise_[k] = options.bend_noise * arm.scale()[k] *
-                       arm.parameters().springs[static_cast<std::size_t>(k)].stiffness;
+  moment_noise_ = options.bend_noise * arm.scale_moment();
   x_.setZero(N);
   linearized_at_ = gain_ = phi_ = workspace_ = x_;
   residual_.setZero(std::max(1, sensors_.largest_row_count()));

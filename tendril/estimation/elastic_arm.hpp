@@ -68,7 +68,7 @@ class ElasticArm {
     BodyPlace place;
     double mass;
   };
-  /// Balance r of the coordinates and its derivatives: see above. Also the derivative of the steps.
+  /// Balance r of the coordinates, its derivatives, and M: see above.
   struct Balance {
     Eigen::VectorXd moment;                             ///< r [N m], [N]
     Eigen::MatrixXd mass;                               ///< M, n x n
@@ -89,6 +89,8 @@ class ElasticArm {
   /// 1 of a bend, the length of the section at most [m] of an extension: what deviations of bends
   /// are multiplied by where they are meant for all coordinates.
   [[nodiscard]] const Eigen::VectorXd& scale() const noexcept { return scale_; }
+  /// Moments that hold each coordinate at its scale: K scale [N m], [N].
+  [[nodiscard]] Eigen::VectorXd scale_moment() const { return stiffness_.cwiseProduct(scale_); }
   /// The coordinates at the rest of the springs.
   [[nodiscard]] const Eigen::VectorXd& rest() const noexcept { return rest_; }
 

@@ -19,10 +19,7 @@ StaticEstimator::StaticEstimator(const ElasticArm& arm, std::vector<Sensor> sens
   require("static estimator", "tolerance", options.tolerance, kPositive);
   const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), size = n + 3 + t;
   const Eigen::Index rows = std::max<Eigen::Index>({n, 3, t, sensors_.largest_row_count()});
-  moment_weight_.resize(n);
-  for (Eigen::Index k = 0; k < n; ++k)
-    moment_weight_[k] = 1.0 / (options.bend_deviation * arm.scale()[k] *
-                               arm.parameters().springs[static_cast<std::size_t>(k)].stiffness);
+  moment_weight_ = (options.bend_deviation * arm.scale_moment()).cwiseInverse();
   estimate_.x.setZero(arm.state_size());
   estimate_.covariance.setZero(size, size);
   trial_ = estimate_.x;

@@ -46,7 +46,6 @@ class SimulatedArm {
 
   [[nodiscard]] const ElasticArm& known() const { return known_; }
   [[nodiscard]] const ArmInput& input() const { return input_; }  ///< measured
-  [[nodiscard]] double time() const { return time_; }
 
   /// One step of the estimator: ten of the body.
   void step() {
@@ -159,7 +158,7 @@ inline constexpr ArmEstimatorOptions kSimulatedArmOptions{.timestep = SimulatedA
 /// Errors of an estimator beside a simulated arm: those of tip and shape are mean square roots
 /// after the first second, in parts of the length.
 struct RunErrors {
-  double tip = 0.0, largest_tip = 0.0, shape = 0.0;
+  double tip = 0.0, shape = 0.0;
   double force = 0.0;    ///< mean of the last half second, in parts of the force
   double seconds = 0.0;  ///< processor time of all steps of the estimator
   int steps = 0;
@@ -197,7 +196,6 @@ inline RunErrors run_estimator(unsigned seed, const std::vector<TimedSensor>& ti
     estimator.estimate(memory, estimate);
     const double tip = (estimate.X_BE.translation() - arm.point(1.0)).norm() / arm.kLength;
     errors.tip += tip * tip / (kSteps - kFrom);
-    errors.largest_tip = std::max(errors.largest_tip, tip);
     for (int k = 1; k <= kPoints; ++k) {
       const double at = double(k) / kPoints;
       errors.shape += (arm.estimated_point(estimate, at) - arm.point(at)).squaredNorm() /
