@@ -1,5 +1,5 @@
 # Files installed by `cmake --install`. One CMake component for each set of dependencies:
-#   core            tendril::core, planning, snake, mobile, control  Eigen
+#   core            tendril::core, estimation, planning, snake, mobile, control  Eigen
 #   model           tendril::model                                   + toml++, fmt
 #   rollout_blocks  tendril::rollout_blocks                          zlib
 #   recording       tendril::recording                               + HDF5
@@ -33,7 +33,7 @@ function(tendril_install_libraries component header_root)
     FILE_SET HEADERS DESTINATION ${header_root})
 endfunction()
 set(include ${CMAKE_INSTALL_INCLUDEDIR})
-tendril_install_libraries(core ${include} tendril_core tendril_planning tendril_snake tendril_mobile)
+tendril_install_libraries(core ${include} tendril_core tendril_estimation tendril_planning tendril_snake tendril_mobile)
 tendril_install_libraries(core ${include}/tendril tendril_control)
 set(components core)
 if(TARGET tendril_model)

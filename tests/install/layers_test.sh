@@ -19,6 +19,7 @@ tendril/contact        : tendril tendril/geometry
 tendril/ik             : tendril tendril/kinematics
 tendril/geometry       : tendril tendril/kinematics
 tendril/path           : tendril tendril/kinematics
+tendril/estimation     : tendril tendril/kinematics
 tendril/rod            : tendril tendril/kinematics tendril/geometry tendril/contact
 tendril/snake          : tendril tendril/kinematics tendril/path
 tendril/avoidance      : tendril tendril/kinematics tendril/ik tendril/geometry tendril/contact tendril/path
@@ -110,7 +111,7 @@ refuse() {
 }
 refuse 'mujoco|GLFW|EGL|GL/' tendril controllers python
 refuse 'GLFW|EGL|GL/' plugin simulation
-for folder in kinematics ik geometry path contact rod avoidance snake mobile; do
+for folder in kinematics ik geometry path estimation contact rod avoidance snake mobile; do
   refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' "tendril/$folder"
 done
 refuse 'toml|hdf5|H5|CLI/|nlohmann|spdlog' controllers

@@ -1,0 +1,111 @@
+#pragma once
+
+// Read elastic_arm.hpp and sensors.hpp first.
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <span>
+#include <vector>
+
+#include "tendril/estimation/static_estimator.hpp"
+#include "tendril/memory_layout.hpp"
+
+namespace tendril {
+
+/// Noise of the process and deviations at the start. Those of bends hold for extensions times
+/// ElasticArm::scale; those of moments are the bends that they would hold.
+struct ArmEstimatorOptions {
+  double timestep = 0.005;          ///< [s], > 0
+  double bend_noise = 0.01;         ///< white noise of the moments [rad sqrt(s)], >= 0
+  double force_noise = 1.0;         ///< random walk of the external force [N/sqrt(s)], >= 0
+  double friction_deviation = 0.1;  ///< of the share eta that tendons lose [], >= 0
+  double friction_time = 1.0;       ///< in which friction forgets its share [s], > 0
+  double start_bend = 0.1;          ///< deviation of q at the start [rad], >= 0
+  double start_rate = 0.1;          ///< of q' [rad/s], >= 0
+  double start_force = 1.0;         ///< of the external force, each component [N], >= 0
+};
+
+/// Estimate of an arm at one time; base frame, SI units. Order of q: ContinuumRobot.
+struct ArmEstimate {
+  Eigen::VectorXd q, q_rate;
+  Eigen::Vector3d force;     ///< external, at its place; weight of an unknown payload included [N]
+  Eigen::VectorXd friction;  ///< share eta of each tendon's tension that is gained
+  Eigen::Isometry3d X_BE;    ///< pose of the tip, its uneven deflection included, without the twist
+                             ///< of sections that turn
+  Eigen::MatrixXd covariance;                  ///< of [q, q', f, eta]: a state of ElasticArm
+  Eigen::Matrix<double, 6, 6> tip_covariance;  ///< of tip position [m] and direction z
+};
+
+/// Consistency of the readings that arrived in a step. With a right model `squared` is the sum of
+/// `count` squares of independent standard normal numbers: chi-squared.
+struct Innovation {
+  double squared = 0.0;
+  int count = 0;
+};
+
+/// Recursive estimate of a moving arm: an extended Kalman filter whose covariance is L L^T.
+///
+///     process    one step of ElasticArm::step_factor, with white noise of the moments; f a random
+///                walk; eta a first-order Gauss-Markov process
+///     L          predicted by a QR factorization of [F L, noise]^T, corrected by Potter's update,
+///                one component of a reading at a time: symmetric and positive by construction
+///     delays     a ring of the last states, inputs and readings. A late reading joins those of its
+///                time, and the filter repeats the steps since: the same as had it come on time,
+///                with delays rounded to steps
+///
+/// A moving arm, its ring included, is `memory` of `layout().size()` numbers, which the caller
+/// owns, copies and restores; the object holds only buffers. Readings may be missing at any step.
+/// Source: docs/theory/estimation.md, "Recursion"; Potter's update: [Maybeck]. Tested by:
+/// arm_estimator_test.
+class ArmEstimator {
+ public:
+  /// Throws ModelError naming the sensor or option outside its range.
+  ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
+               const ArmEstimatorOptions& options = {});
+
+  [[nodiscard]] const ArmSensors& sensors() const noexcept { return sensors_; }
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+  /// An estimate with its sizes, to be written by `estimate`.
+  [[nodiscard]] ArmEstimate empty_estimate() const;
+
+  /// Starts at rest at q, without external force, with the deviations of the options.
+  void start(std::span<double> memory, const Eigen::VectorXd& q) const noexcept;
+  /// Advances by one timestep. The input acted during it; the readings arrived at its end.
+  Innovation step(std::span<double> memory, const ArmInput& input,
+                  std::span<const Reading> readings) noexcept;
+  /// Writes the present estimate.
+  void estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept;
+
+ private:
+  /// A time of the ring: the input that led to it, what was predicted, and what was read then.
+  struct Time {
+    MatrixSlot<Eigen::VectorXd> x, tension, moment, values;
+    MatrixSlot<Eigen::MatrixXd> L;
+    Slot<double> feed, spin;
+    Block present;  ///< one flag per sensor
+  };
+  [[nodiscard]] const Time& time(std::span<const double> memory, int steps_back) const noexcept;
+  void load_input(std::span<const double> memory, const Time& time) noexcept;
+  void predict() noexcept;
+  /// Corrects with the readings of a time, and returns the innovation of those that came
+  /// `steps_back` late.
+  Innovation correct(std::span<const double> memory, const Time& time, int steps_back) noexcept;
+
+  ElasticArm arm_;
+  ArmSensors sensors_;
+  ArmEstimatorOptions options_;
+  MemoryLayout layout_;
+  std::vector<Time> ring_;
+  Slot<int> head_, filled_;
+  MatrixSlot<Eigen::VectorXd> x_slot_;
+  MatrixSlot<Eigen::MatrixXd> L_slot_;
+  std::vector<int> delays_, first_value_, arrived_;  // arrived_: in this step, by sensor
+  Eigen::VectorXd x_, linearized_at_, residual_, gain_, phi_, moment_noise_, workspace_;
+  Eigen::MatrixXd L_, F_, stacked_, by_x_, noise_;
+  ArmInput input_;
+  Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, by_tip_;
+  Eigen::Matrix<double, 3, Eigen::Dynamic> by_q_;
+  Eigen::Matrix3d by_force_;
+};
+
+}  // namespace tendril

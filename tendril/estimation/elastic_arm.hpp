@@ -1,0 +1,170 @@
+#pragma once
+
+// Read continuum_robot.hpp first; then sensors.hpp, static_estimator.hpp, arm_estimator.hpp.
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <vector>
+
+#include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/kinematics/jacobian.hpp"
+#include "tendril/kinematics/tendon_map.hpp"
+
+namespace tendril {
+
+/// A point of the backbone.
+struct BodyPlace {
+  int section = -1;       ///< from 0; -1: the last one
+  double fraction = 1.0;  ///< of the section's arc length, in [0, 1]
+};
+
+/// The moment stiffness (q - rest) + damping q' of the body against one coordinate; SI units.
+struct CoordinateSpring {
+  double stiffness = 0.0;  ///< [N m/rad], [N/m], > 0
+  double damping = 0.0;    ///< [N m s/rad], [N s/m], > 0
+  double rest = 0.0;       ///< [rad], [m]
+};
+
+/// Parameters of an elastic arm, as a user gives them.
+struct ElasticArmParameters {
+  std::vector<CoordinateSpring> springs;     ///< one per coordinate q
+  std::vector<double> section_masses;        ///< one per section [kg], >= 0, even along the section
+  double payload = 0.0;                      ///< at the tip [kg], >= 0
+  Eigen::Vector3d gravity{0, 0, -9.81};      ///< base frame [m/s^2]
+  std::vector<TendonRoute> tendons{};        ///< may be none
+  std::vector<double> tendon_compliances{};  ///< one per tendon [m/N], >= 0; empty: 0
+  BodyPlace force_place{};                   ///< of the external force; default: the tip
+};
+
+/// Measured inputs of an arm in one step.
+struct ArmInput {
+  Eigen::VectorXd tension;  ///< of the tendons where they are measured [N]
+  Eigen::VectorXd moment;   ///< of other actuators on q [N m], [N]
+  BaseState base;
+};
+
+/// An arm of springs and masses on its constant-curvature sections. Its state is one vector,
+///
+///     x = [ q (n), q' (n), f (3), eta (t) ]
+///
+/// with the external force f [N], base frame, at `force_place`. The share eta of the measured
+/// tension T is lost to friction, or gained: T (1 + eta) reaches the body. The balance
+///
+///     r = moment - (dl/dq)^T T (1 + eta) + sum_j m_j J_j^T g + J^T f - K (q - rest)
+///     M q'' = r - D q',   M = sum_j m_j J_j^T J_j
+///
+/// leaves out Coriolis forces and the inertia of rotations. A section's mass is in two points that
+/// have its center of mass and moment of inertia while it is straight (Gauss-Legendre points).
+///
+/// Functions write into buffers of the object; nothing allocates after construction.
+/// Source: docs/theory/estimation.md, "The body". Tested by: elastic_arm_test.
+class ElasticArm {
+ public:
+  /// Throws ModelError naming the field outside its range or of a wrong size.
+  ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& parameters);
+
+  struct MassPoint {
+    BodyPlace place;
+    double mass;
+  };
+  /// Balance r of the coordinates, its derivatives, and M: see above.
+  struct Balance {
+    Eigen::VectorXd moment;                             ///< r [N m], [N]
+    Eigen::MatrixXd mass;                               ///< M, n x n
+    Eigen::MatrixXd by_q;                               ///< dr/dq, n x n
+    Eigen::Matrix<double, Eigen::Dynamic, 3> by_force;  ///< J^T, n x 3
+    Eigen::MatrixXd by_friction;                        ///< n x t
+  };
+
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
+  [[nodiscard]] const ElasticArmParameters& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const TendonMap& tendons() const noexcept { return tendons_; }
+  [[nodiscard]] const std::vector<MassPoint>& masses() const noexcept { return masses_; }
+  [[nodiscard]] int coordinate_count() const noexcept { return robot_.coordinate_count(); }
+  [[nodiscard]] int tendon_count() const noexcept { return tendons_.tendon_count(); }
+  [[nodiscard]] int state_size() const noexcept {
+    return 2 * coordinate_count() + 3 + tendon_count();
+  }
+  /// 1 of a bend, the length of the section at most [m] of an extension: what deviations of bends
+  /// are multiplied by where they are meant for all coordinates.
+  [[nodiscard]] const Eigen::VectorXd& scale() const noexcept { return scale_; }
+  /// Moments that hold each coordinate at its scale: K scale [N m], [N].
+  [[nodiscard]] Eigen::VectorXd scale_moment() const { return stiffness_.cwiseProduct(scale_); }
+  /// The coordinates at the rest of the springs.
+  [[nodiscard]] const Eigen::VectorXd& rest() const noexcept { return rest_; }
+
+  /// The same arm with the external force elsewhere. `place` is on the arm.
+  void set_force_place(BodyPlace place) noexcept { parameters_.force_place = on_arm(place); }
+
+  /// Pose of a place in the base frame, and the derivative of its position (rows 0-2) and direction
+  /// z (rows 3-5) with respect to q, 6 x n.
+  Eigen::Isometry3d pose(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base,
+                         BodyPlace place, JacobianRef jacobian) noexcept;
+  /// Position of a place with the uneven deflection: a section under the mean shear force F_i bends
+  /// more at its start than at its end. Of a section of length L_i and mean bend stiffness K_i this
+  /// moves all that follows, and by 3 c^2 - 2 c^3 of it the point at fraction c,
+  ///
+  ///     p = p(q) + sum_i V_i L_i^2 / K_i (I - t_i t_i^T) F_i,   F_i = m_i g / 2 + all beyond
+  ///
+  /// with the tangent t_i at the middle, and V_i the variance of the arc fraction weighted by the
+  /// bend: 1/12 of an even section. Directions stay. First order in F_i; exact for a straight arm.
+  /// @param by_q      3 x n, overwritten
+  /// @param by_force  derivative with respect to f, overwritten
+  Eigen::Vector3d position(const Eigen::VectorXd& x, const BaseState& base, BodyPlace place,
+                           Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> by_q,
+                           Eigen::Matrix3d& by_force) noexcept;
+  /// Curvature of a place towards x and y of its frame [1/m], with its share of the uneven bend:
+  /// with W_j, w_j of the sub-section at the fraction c, m the mean of the fraction weighted by the
+  /// bend,
+  ///
+  ///     (w_j / W_j) ( (u, v) / L_i + (m - c) / K_i (R^T F_i)_xy ).
+  ///
+  /// @param by_q,by_force  derivatives, their first two rows; all overwritten
+  Eigen::Vector2d curvature(const Eigen::VectorXd& x, const BaseState& base, BodyPlace place,
+                            Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> by_q,
+                            Eigen::Matrix3d& by_force) noexcept;
+  /// Angular velocity of a place's frame, base frame, for unit rates of q: 3 x n.
+  void rotation_jacobian(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base,
+                         BodyPlace place,
+                         Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> jacobian) noexcept;
+
+  /// Computes the balance at a state; `by_q` only by `linearize`, by differences of the gravity and
+  /// force terms. Valid until the next call.
+  const Balance& balance(const Eigen::VectorXd& x, const ArmInput& input) noexcept;
+  const Balance& linearize(const Eigen::VectorXd& x, const ArmInput& input) noexcept;
+
+  /// Factor of A = M + h D + h^2 K, at the last balance: one step is q' <- A^-1 (M q' + h r),
+  /// q <- q + h q'. Stiffness and damping are implicit: stable at any step length h [s], and where
+  /// masses vanish it is the implicit step of D q' = r.
+  const Eigen::LLT<Eigen::MatrixXd>& step_factor(double h) noexcept;
+  /// Moves q and q' of x by one such step.
+  void advance(double h, Eigen::VectorXd& x, const ArmInput& input) noexcept;
+
+ private:
+  [[nodiscard]] BodyPlace on_arm(BodyPlace place) const noexcept;
+  [[nodiscard]] double force_share(int section) const noexcept;
+  void set_states(const Eigen::Ref<const Eigen::VectorXd>& q) noexcept;
+  void load(const Eigen::VectorXd& q, const BaseState& base, const Eigen::Vector3d& force,
+            Eigen::VectorXd& moment, bool with_mass) noexcept;
+
+  ContinuumRobot robot_;
+  ElasticArmParameters parameters_;
+  TendonMap tendons_;
+  std::vector<MassPoint> masses_;
+  std::vector<SectionState> states_;
+  /// Of a section: what its shear force does to the bends along it.
+  struct UnevenBend {
+    double compliance = 0.0;         // 1 / K_i
+    double mean, variance;           // of the fraction of the arc, weighted by the bend
+    Eigen::Vector3d shear{0, 0, 0};  // F_i without f
+  };
+  std::vector<UnevenBend> uneven_;
+  Eigen::VectorXd scale_, stiffness_, damping_, rest_, q_, load_, shifted_load_;
+  Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
+  Balance balance_;
+  Eigen::MatrixXd step_;
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+};
+
+}  // namespace tendril

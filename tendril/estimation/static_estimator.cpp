@@ -1,0 +1,143 @@
+#include "tendril/estimation/static_estimator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tendril/range.hpp"
+
+namespace tendril {
+
+using Eigen::VectorXd;
+
+StaticEstimator::StaticEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
+                                 const StaticEstimatorOptions& options)
+    : arm_(arm), sensors_(arm, std::move(sensors)), options_(options) {
+  require("static estimator", "bend_deviation", options.bend_deviation, kPositive, "rad");
+  require("static estimator", "force_deviation", options.force_deviation, kPositive, "N");
+  require("static estimator", "friction_deviation", options.friction_deviation, kPositive);
+  require("static estimator", "max_iterations", options.max_iterations, {.low = 1.0});
+  require("static estimator", "tolerance", options.tolerance, kPositive);
+  const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), size = n + 3 + t;
+  const Eigen::Index rows = std::max<Eigen::Index>({n, 3, t, sensors_.largest_row_count()});
+  moment_weight_ = (options.bend_deviation * arm.scale_moment()).cwiseInverse();
+  estimate_.x.setZero(arm.state_size());
+  estimate_.covariance.setZero(size, size);
+  trial_ = estimate_.x;
+  residual_.setZero(rows);
+  by_x_.setZero(rows, arm.state_size());
+  by_y_.setZero(rows, size);
+  gradient_.setZero(size);
+  step_.setZero(size);
+  normal_.setIdentity(size, size);
+  damped_ = normal_;
+  factor_.compute(normal_);
+}
+
+/// Adds normalized residuals: the first rows of residual_ and by_y_.
+void StaticEstimator::add(Eigen::Index rows) noexcept {
+  const auto J = by_y_.topRows(rows);
+  normal_.noalias() += J.transpose() * J;
+  gradient_.noalias() += J.transpose() * residual_.head(rows);
+  estimate_.residual_count += static_cast<int>(rows);
+}
+
+double StaticEstimator::normal_equations(const VectorXd& x, const ArmInput& input,
+                                         std::span<const Reading> readings) noexcept {
+  const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
+  const double force_weight = 1.0 / options_.force_deviation;
+  const double friction_weight = 1.0 / options_.friction_deviation;
+  normal_.setZero();
+  normal_.diagonal().segment(n, 3).setConstant(force_weight * force_weight);
+  normal_.diagonal().tail(t).setConstant(friction_weight * friction_weight);
+  gradient_.head(n).setZero();
+  gradient_.segment<3>(n) = -force_weight * force_weight * x.segment<3>(2 * n);
+  gradient_.tail(t) = -friction_weight * friction_weight * x.tail(t);
+  double cost = force_weight * force_weight * x.segment<3>(2 * n).squaredNorm() +
+                friction_weight * friction_weight * x.tail(t).squaredNorm();
+  estimate_.residual_count = static_cast<int>(3 + t);
+
+  const ElasticArm::Balance& balance = arm_.linearize(x, input);
+  const auto weights = moment_weight_.asDiagonal();
+  residual_.head(n) = -moment_weight_.cwiseProduct(balance.moment);
+  by_y_.topLeftCorner(n, n) = weights * balance.by_q;
+  by_y_.block(0, n, n, 3) = weights * balance.by_force;
+  by_y_.topRightCorner(n, t) = weights * balance.by_friction;
+  cost += residual_.head(n).squaredNorm();
+  add(n);
+
+  for (const Reading& reading : readings) {
+    const Eigen::Map<const VectorXd> value(reading.value.data(),
+                                           sensors_.reading_size(reading.sensor));
+    if (!value.allFinite()) continue;
+    const int rows = sensors_.row_count(reading.sensor);
+    const double weight = 1.0 / sensors_[reading.sensor].deviation;
+    sensors_.residual(reading.sensor, arm_, x, input, value, residual_.head(rows), by_x_);
+    residual_.head(rows) *= weight;
+    by_y_.topLeftCorner(rows, n) = weight * by_x_.topLeftCorner(rows, n);
+    by_y_.topRightCorner(rows, 3 + t) = weight * by_x_.topRightCorner(rows, 3 + t);
+    cost += residual_.head(rows).squaredNorm();
+    add(rows);
+  }
+  return cost;
+}
+
+const StaticEstimate& StaticEstimator::solve(const ArmInput& input,
+                                             std::span<const Reading> readings,
+                                             const VectorXd& start) noexcept {
+  const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
+  VectorXd& x = estimate_.x;
+  x.setZero();
+  x.head(n) = start;
+  estimate_.converged = false;
+  double cost = normal_equations(x, input, readings), damping = 1e-3;
+  int i = 0;
+  while (!estimate_.converged && i < options_.max_iterations) {
+    ++i;
+    damped_ = normal_;
+    damped_.diagonal() *= 1.0 + damping;
+    factor_.compute(damped_);
+    step_ = gradient_;
+    factor_.solveInPlace(step_);
+    const double size = std::sqrt(std::max(0.0, step_.dot(gradient_)));  // in deviations
+    trial_ = x;
+    trial_.head(n) += step_.head(n);
+    trial_.tail(3 + t) += step_.tail(3 + t);
+    const double trial_cost = normal_equations(trial_, input, readings);
+    if (trial_cost <= cost) {
+      x.swap(trial_);
+      cost = trial_cost;
+      damping *= 0.1;
+      estimate_.converged = size <= options_.tolerance;
+    } else {
+      // A step within rounding of the minimum does not lower the cost any more.
+      estimate_.converged = size <= std::max(options_.tolerance, 1e-7 * std::sqrt(cost));
+      damping *= 10.0;
+      (void)normal_equations(x, input, readings);
+    }
+  }
+  estimate_.iterations = i;
+  estimate_.cost = cost;
+  (void)normal_equations(x, input, readings);
+  factor_.compute(normal_);
+  estimate_.covariance.setIdentity();
+  factor_.solveInPlace(estimate_.covariance);
+  return estimate_;
+}
+
+int StaticEstimator::locate(const ArmInput& input, std::span<const Reading> readings,
+                            const VectorXd& start, std::span<const BodyPlace> places) noexcept {
+  int best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    arm_.set_force_place(places[k]);
+    if (const double cost = solve(input, readings, start).cost; cost < least) {
+      least = cost;
+      best = static_cast<int>(k);
+    }
+  }
+  arm_.set_force_place(places[static_cast<std::size_t>(best)]);
+  (void)solve(input, readings, start);
+  return best;
+}
+
+}  // namespace tendril

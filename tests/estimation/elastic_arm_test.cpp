@@ -1,0 +1,260 @@
+#include "tendril/estimation/elastic_arm.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model_error.hpp"
+#include "tests/support/elastic_arms.hpp"
+#include "tests/support/tolerances.hpp"
+
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+using namespace tendril;
+using namespace tendril::test;
+
+namespace {
+
+Vector3d position(const ElasticArm& arm, const VectorXd& q, const BaseState& base,
+                  const BodyPlace& place) {
+  return backbone_pose(arm.robot(), states_of(arm.robot(), q), base, place.section, place.fraction)
+      .translation();
+}
+
+/// The derivative of a function of q by central differences, a row per coordinate.
+template <class Function>
+Eigen::MatrixXd differences(const ElasticArm& arm, VectorXd q, const Function& function) {
+  Eigen::MatrixXd rows(arm.coordinate_count(), VectorXd(function(q)).size());
+  for (Eigen::Index k = 0; k < rows.rows(); ++k) {
+    const double value = q[k];
+    q[k] = value + kDifferenceStep;
+    const VectorXd plus = function(q);
+    q[k] = value - kDifferenceStep;
+    rows.row(k) = (plus - VectorXd(function(q))).transpose() / (2.0 * kDifferenceStep);
+    q[k] = value;
+  }
+  return rows;
+}
+
+ElasticArm plain_arm(double stiffness, Vector3d gravity = Vector3d::Zero()) {
+  const SectionParameters section{.length = 0.1, .bend_angle_limit = 3.0};
+  return ElasticArm(ContinuumRobot{section, section, section},
+                    {.springs = std::vector<CoordinateSpring>(6, {stiffness, 0.1 * stiffness, 0.0}),
+                     .section_masses = {0.03, 0.03, 0.03},
+                     .gravity = gravity});
+}
+
+ArmInput no_input(const ElasticArm& arm) {
+  return {VectorXd::Zero(arm.tendon_count()), VectorXd::Zero(arm.coordinate_count()), {}};
+}
+
+}  // namespace
+
+TEST_CASE("elastic arm: moments are the gradient of the energy", "[estimation]") {
+  const auto seed = GENERATE(range(0u, 40u));
+  CAPTURE(seed);
+  Random random(seed);
+  ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+  const Eigen::Index n = arm.coordinate_count();
+  const ArmInput input = random_input(random, arm);
+  const VectorXd x = random_state(random, arm);
+  const Vector3d force = x.segment<3>(2 * n);
+  const ElasticArmParameters& parameters = arm.parameters();
+  // Work of the tensions, the weights, the force and the springs.
+  const auto work = [&](const VectorXd& q) {
+    VectorXd lengths(arm.tendon_count());
+    arm.tendons().lengths(q, lengths);
+    double sum = force.dot(position(arm, q, input.base, parameters.force_place));
+    for (Eigen::Index t = 0; t < lengths.size(); ++t)
+      sum -= input.tension[t] * (1.0 + x[2 * n + 3 + t]) * lengths[t];
+    for (const ElasticArm::MassPoint& point : arm.masses())
+      sum += point.mass * parameters.gravity.dot(position(arm, q, input.base, point.place));
+    for (Eigen::Index k = 0; k < n; ++k) {
+      const CoordinateSpring& spring = parameters.springs[std::size_t(k)];
+      sum -= 0.5 * spring.stiffness * (q[k] - spring.rest) * (q[k] - spring.rest);
+    }
+    return VectorXd::Constant(1, sum);
+  };
+  const VectorXd expected = differences(arm, x.head(n), work).col(0);
+  const VectorXd moment = arm.balance(x, input).moment;
+  CHECK((moment - expected).norm() < 1e-7 * (1.0 + expected.norm()));
+}
+
+TEST_CASE("elastic arm: mass is that of the kinetic energy", "[estimation]") {
+  const auto seed = GENERATE(range(0u, 20u));
+  CAPTURE(seed);
+  Random random(seed);
+  ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+  const Eigen::Index n = arm.coordinate_count();
+  const ArmInput input = random_input(random, arm);
+  const VectorXd x = random_state(random, arm), rate = x.segment(n, n);
+  double energy = 0.0;
+  for (const ElasticArm::MassPoint& point : arm.masses()) {
+    const auto at = [&](double time) {
+      return position(arm, x.head(n) + time * rate, input.base, point.place);
+    };
+    const Vector3d velocity = (at(kDifferenceStep) - at(-kDifferenceStep)) / (2 * kDifferenceStep);
+    energy += 0.5 * point.mass * velocity.squaredNorm();
+  }
+  CHECK(0.5 * rate.dot(arm.balance(x, input).mass * rate) == Approx(energy).epsilon(1e-6));
+}
+
+TEST_CASE("elastic arm: the derivative of the balance equals differences", "[estimation]") {
+  const auto seed = GENERATE(range(0u, 40u));
+  CAPTURE(seed);
+  Random random(seed);
+  ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+  arm.set_force_place({random.integer(0, arm.robot().section_count() - 1), 0.7});
+  const Eigen::Index n = arm.coordinate_count();
+  const ArmInput input = random_input(random, arm);
+  const VectorXd x = random_state(random, arm);
+  VectorXd y = x;
+  const Eigen::MatrixXd expected = differences(arm, x.head(n), [&](const VectorXd& q) {
+    y.head(n) = q;
+    return arm.balance(y, input).moment;
+  });
+  const ElasticArm::Balance& balance = arm.linearize(x, input);
+  CHECK((balance.by_q.transpose() - expected).norm() < 1e-5 * expected.norm());
+  // Linear in force and friction, so one change of any size shows the derivative.
+  const VectorXd moment = balance.moment, change = normal_vector(random, 3 + arm.tendon_count());
+  const VectorXd added =
+      balance.by_force * change.head<3>() + balance.by_friction * change.tail(arm.tendon_count());
+  y = x;
+  y.tail(change.size()) += change;
+  CHECK((arm.balance(y, input).moment - moment - added).norm() < 1e-12 * (1.0 + added.norm()));
+}
+
+TEST_CASE("elastic arm: two points stand for the mass of a section", "[estimation]") {
+  const auto bend = GENERATE(0.0, 0.5, 1.0, 1.5, 2.0);
+  CAPTURE(bend);
+  const Vector3d gravity(9.81, 0.0, -3.0);
+  ElasticArm arm = plain_arm(1.0, gravity);
+  const VectorXd q = (VectorXd(6) << bend, 0.0, 0.0, bend, -bend, 0.0).finished();
+  const auto work = [&](const VectorXd& at) {  // of masses all along the body
+    constexpr int kParts = 200;
+    double sum = 0.0;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < kParts; ++j)
+        sum += 0.03 / kParts * gravity.dot(position(arm, at, {}, {i, (j + 0.5) / kParts}));
+    return VectorXd::Constant(1, sum);
+  };
+  const VectorXd expected = differences(arm, q, work).col(0);
+  VectorXd x = VectorXd::Zero(arm.state_size());
+  x.head(6) = q;
+  const VectorXd weight = arm.balance(x, no_input(arm)).moment + q;  // stiffness 1
+  CHECK((weight - expected).norm() < 0.005 * expected.norm());
+}
+
+TEST_CASE("elastic arm: at rest it is the beam of Euler and Bernoulli", "[estimation]") {
+  // Three sections of 0.1 m with K = EI / 0.1 m; along z, small loads along x.
+  const double EI = 0.05, l = 0.3, force = 0.005, weight = 0.002 / l;  // [N], [N/m]
+  const bool by_weight = GENERATE(false, true);
+  ElasticArm arm =
+      plain_arm(EI / 0.1, by_weight ? Vector3d(weight * l / 0.09, 0, 0) : Vector3d(0, 0, 0));
+  VectorXd x = VectorXd::Zero(arm.state_size());
+  if (!by_weight) x[12] = force;
+  for (int i = 0; i < 2000; ++i) arm.advance(0.01, x, no_input(arm));
+  CHECK(x.segment(6, 6).norm() < 1e-9);
+  Eigen::Matrix<double, 3, Eigen::Dynamic> by_q(3, 6);
+  Eigen::Matrix3d by_force;
+  const auto deflection = [&](double s) {
+    const int section = std::min(2, int(s / 0.1 + 1e-9));
+    return arm.position(x, {}, {section, s / 0.1 - section}, by_q, by_force).x();
+  };
+  const auto curvature = [&](double s) {
+    const int section = std::min(2, int(s / 0.1 + 1e-9));
+    return arm.curvature(x, {}, {section, s / 0.1 - section}, by_q, by_force).x();
+  };
+  if (by_weight) {
+    for (const double s : {0.1, 0.2, 0.3})
+      CHECK(deflection(s) ==
+            Approx(weight * s * s * (6 * l * l - 4 * l * s + s * s) / (24 * EI)).epsilon(2e-4));
+  } else {
+    for (const double s : {0.02, 0.05, 0.1, 0.16, 0.3})
+      CHECK(deflection(s) == Approx(force * s * s * (3 * l - s) / (6 * EI)).epsilon(2e-4));
+    for (const double s : {0.02, 0.05, 0.16, 0.3})
+      CHECK(curvature(s) == Approx(force * (l - s) / EI).epsilon(2e-4).margin(1e-6));
+  }
+}
+
+TEST_CASE("elastic arm: it is where a finer one is", "[estimation]") {
+  // The same bodies of four times as many sections under gravity and a force, bent by moments: the
+  // deflection within sections is first order, so a part of the difference remains.
+  double even = 0.0, uneven = 0.0;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    Random random(seed);
+    const Vector3d gravity = 9.81 * random.unit_vector(), force = 0.5 * random.unit_vector();
+    const VectorXd moment = 0.3 * normal_vector(random, 6);
+    const auto tip = [&](int parts, bool with_deflection) {
+      const SectionParameters section{.length = 0.1 / parts, .bend_angle_limit = 3.0};
+      const std::size_t count = std::size_t(3 * parts);
+      ElasticArm arm(
+          ContinuumRobot(std::vector<SectionParameters>(count, section)),
+          {.springs = std::vector<CoordinateSpring>(2 * count, {0.5 * parts, 0.1 * parts, 0.0}),
+           .section_masses = std::vector<double>(count, 0.03 / parts),
+           .gravity = gravity});
+      ArmInput input = no_input(arm);
+      for (Eigen::Index k = 0; k < input.moment.size(); ++k)
+        input.moment[k] = moment[2 * (k / (2 * parts)) + k % 2];
+      VectorXd x = VectorXd::Zero(arm.state_size());
+      x.segment<3>(2 * arm.coordinate_count()) = force;
+      for (int i = 0; i < 600; ++i) arm.advance(0.05, x, input);
+      Eigen::Matrix<double, 3, Eigen::Dynamic> by_q(3, arm.coordinate_count());
+      Eigen::Matrix3d by_force;
+      return with_deflection ? arm.position(x, {}, {}, by_q, by_force)
+                             : position(arm, x, {}, {3 * parts - 1, 1.0});
+    };
+    const Vector3d fine = tip(4, true);
+    even += (tip(1, false) - fine).squaredNorm();
+    uneven += (tip(1, true) - fine).squaredNorm();
+  }
+  CAPTURE(std::sqrt(even / 10), std::sqrt(uneven / 10));
+  CHECK(std::sqrt(uneven) < 0.3 * std::sqrt(even));
+}
+
+TEST_CASE("elastic arm: stiff and light arms are stable at long steps", "[estimation]") {
+  const auto step = GENERATE(0.001, 0.005, 0.02);
+  const auto seed = GENERATE(range(0u, 10u));
+  CAPTURE(step, seed);
+  Random random(seed);
+  const ContinuumRobot robot = random_robot(random, 1 + int(seed) % 4);
+  ElasticArmParameters parameters = random_elastic_parameters(random, robot);
+  const double stiffer = std::pow(10.0, random.uniform(0.0, 5.0));
+  for (CoordinateSpring& spring : parameters.springs) {
+    spring.stiffness *= stiffer;
+    spring.damping *= stiffer * random.uniform(0.01, 1.0);
+  }
+  if (seed % 2 == 0) parameters.section_masses.assign(parameters.section_masses.size(), 0.0);
+  ElasticArm arm(robot, parameters);
+  const Eigen::Index n = arm.coordinate_count();
+  const ArmInput input = random_input(random, arm);
+  VectorXd x = random_state(random, arm);
+  x.segment(n, n) *= 0.1;
+  for (int i = 0; i < 10000; ++i) arm.advance(step, x, input);
+  REQUIRE(x.allFinite());
+  CHECK(arm.balance(x, input).moment.norm() < 1e-6 * parameters.springs[0].stiffness);
+}
+
+TEST_CASE("elastic arm: errors name field, value and range", "[estimation]") {
+  const ContinuumRobot robot({{.length = 0.1}});
+  const ElasticArmParameters good{.springs = {{1.0, 0.1, 0.0}, {1.0, 0.1, 0.0}},
+                                  .section_masses = {0.1}};
+  const auto message = [&](auto change) {
+    ElasticArmParameters parameters = good;
+    change(parameters);
+    try {
+      (void)ElasticArm(robot, parameters);
+    } catch (const ModelError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(message([](auto&) {}).empty());
+  CHECK(message([](auto& p) { p.springs.pop_back(); }) ==
+        "elastic arm: springs has 1 values, must have 2");
+  CHECK(message([](auto& p) { p.springs[1].damping = 0.0; }) ==
+        "elastic arm: spring 2: damping = 0 N m s/rad or N s/m, must be > 0");
+  CHECK(message([](auto& p) { p.section_masses[0] = -1.0; }) ==
+        "elastic arm: section_masses = -1 kg, must be >= 0");
+  CHECK(message([](auto& p) { p.force_place.section = 1; }) ==
+        "elastic arm: force_place.section = 1, must be in [-1, 0]");
+}
