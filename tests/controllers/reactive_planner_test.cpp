@@ -138,7 +138,8 @@ TEST_CASE("avoidance: the arm goes from target to target and its body keeps off 
   }
 }
 
-TEST_CASE("avoidance: a section that bends in one plane does so on the whole way", "[controllers]") {
+TEST_CASE("avoidance: a section that bends in one plane does so on the whole way",
+          "[controllers]") {
   const int section = GENERATE(0, 1, 2, 3);
   const BendPlane plane = GENERATE(BendPlane::XZ, BendPlane::YZ);
   CAPTURE(section, static_cast<int>(plane));
