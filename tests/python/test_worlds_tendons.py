@@ -12,8 +12,8 @@ pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs
 from worlds_scenes import CHAMBERS, REACH, SCENE, SECTION, SOFT, tips_of, written  # noqa: E402
 
 from tendril.worlds import Worlds  # noqa: E402
+from tendril.worlds.distribution import Distribution, distribute, distribution_for  # noqa: E402
 from tendril.worlds.tables import BoundRobot  # noqa: E402
-from tendril.worlds.tendons import Tendons, distribute, set_distribution, set_scratch  # noqa: E402
 
 WITH_SERVOS = "bend_servo = true\n"
 MOTION = """
@@ -117,25 +117,21 @@ def test_tendons_jam_at_a_wall_as_in_the_c_engine(tmp_path, beside_c):
 
 
 @wp.kernel(enable_backward=False)
-def distributed(tendons: Tendons):
-    distribute(tendons, 0, wp.tid())
+def distributed(problem: Distribution):
+    distribute(problem, 0, wp.tid())
 
 
 def test_tensions_are_the_least_that_make_the_moments_within_limits():
     rng, count, samples = np.random.default_rng(1), 7, 200
     P = rng.uniform(-0.01, 0.01, (4, count))  # m
     low, high = np.full(count, 2.0), 0.98 * rng.uniform(20, 60, count)  # N
-    rows = [{"min_tension": 2.0, "max_tension": limit / 0.98} for limit in high]
-    bound, tendons = BoundRobot([{"prefix": "arm_"}], samples, "cpu"), Tendons()
-    tendons.count, tendons.bends = count, 4
-    set_distribution(tendons, bound, [{"moments": P, "tendons": rows}])
-    set_scratch(tendons, bound)
+    bound = BoundRobot([{"prefix": "arm_"}], samples, "cpu")
+    problem = distribution_for(bound, [P], [low], [high])
     between = P @ rng.uniform(low, high, (samples, count)).T  # that tensions make
     moments = np.where(np.arange(samples) < 100, between, 3 * between).T  # and some that none make
-    tendons.moment = bound.numbers(moments)
-    tendons.most = bound.numbers(np.tile(high, (samples, 1)))
-    wp.launch(distributed, samples, inputs=[tendons], device="cpu")
+    problem.moment = bound.numbers(moments)
+    wp.launch(distributed, samples, inputs=[problem], device="cpu")
     weight = 1 / np.sqrt(1e-8 * (P**2).sum() / 4)
-    for moment, tensions in zip(moments, tendons.tension.numpy(), strict=True):
+    for moment, tensions in zip(moments, problem.tension.numpy(), strict=True):
         A, y = np.vstack([np.eye(count), weight * P]), np.concatenate([np.zeros(count), weight * moment])
         assert tensions == pytest.approx(lsq_linear(A, y, (low, high), method="bvls").x, abs=1e-3)  # N
