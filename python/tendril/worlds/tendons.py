@@ -65,12 +65,16 @@ def _gain_at(tendons: Tendons, b: int, t: int, length: number):
 
 @wp.func
 def _desired(arm: Arm, step: Step, world: int, k: int):
-    """Commanded coordinate, from the straight arm on."""
+    """Commanded coordinate, from the straight arm on; a passive one is where it is."""
+    if arm.is_passive[k] != 0:
+        return arm.sign[k] * step.sum[world, k]
     return step.command[world, k] - arm.offset[k]
 
 
 @wp.func
 def _rate(arm: Arm, step: Step, world: int, k: int):
+    if arm.is_passive[k] != 0:
+        return ZERO + number(0.0)
     return arm.settings[world % arm.rows].feed_forward * step.q_rate[world, k]
 
 
