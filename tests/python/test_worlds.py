@@ -276,6 +276,13 @@ def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change
     assert "\n" not in str(caught.value)
 
 
+def test_worlds_with_other_targets_are_refused(experiment):
+    scene = SCENE.replace("<worldbody>", '<worldbody><body name="other" mocap="true"/>')
+    file = experiment('[vary]\n"controller.target" = { choice = ["target", "other"] }\n', scene=scene)
+    with pytest.raises(td.ModelError, match="arm: target_mocap differs between the worlds: must be the same"):
+        Worlds(file, 6, "cpu", seed=4)
+
+
 BODY_FAULTS = """
 [[fault]]
 name = "softer"

@@ -529,7 +529,7 @@ class Reach(Controller):
         self._work = work_for(bound.robot, count, wp.float64, device)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
         aim = _Aim()
-        aim.mocap = tables[0]["target_mocap"]
+        aim.mocap = bound.same("target_mocap")
         aim.has_direction, aim.has_roll = bound.setting("task") != "position", bound.setting("task") == "pose"
         self._aim = self._told = aim
         self._part = driven_part_for(bound)
