@@ -80,6 +80,10 @@ class ReachController final : public ArmController {
   void describe(const Motion& motion, const Eigen::Isometry3d& X_BG,
                 const ArmMeasurement& measurement, ControllerReport& report) const noexcept;
 
+  /// Tells whether the body is not where the commands have it (tendril::gives_way), so that the
+  /// measured tip decides what is reached.
+  [[nodiscard]] bool gives_way() const noexcept { return part_ && part_->gives_way; }
+
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
   [[nodiscard]] bool has_feed() const noexcept { return robot().base().feed_limit > 0.0; }
@@ -126,7 +130,6 @@ class ReachController final : public ArmController {
     BodyPose body;
     bool gives_way;  // else its sections are where the kinematics have them, each in its plane
   };
-  [[nodiscard]] bool gives_way() const noexcept { return part_ && part_->gives_way; }
   static std::optional<Part> make_part(const ArmContext& context);
   std::optional<Part> part_;
   double lead_gain_;  // [1/s]

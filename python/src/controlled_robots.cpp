@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controllers/arm/follow_controller.hpp"
+#include "controllers/arm/reach_controller.hpp"
 #include "controllers/snake/gait_controller.hpp"
 #include "controllers/snake/snake_path_controller.hpp"
 #include "plugin/arm_binding.hpp"
@@ -76,6 +77,23 @@ nb::object array_of(const Numbers& numbers, const Shape& axes) {
   Output out(axes, {});
   std::copy_n(numbers.data(), numbers.size(), out.data());
   return out.take();
+}
+
+/// What drives move of an arm that they do not move altogether; matrices row by row.
+nb::dict actuation_dict(const Actuation& actuation) {
+  const auto n = static_cast<std::size_t>(actuation.rest.size());
+  const auto drives = static_cast<std::size_t>(actuation.low.size());
+  nb::dict out;
+  const Eigen::MatrixXd directions = actuation.directions.transpose();
+  const Eigen::MatrixXd driven = actuation.driven.transpose(), projector = actuation.projector();
+  out["directions"] = array_of(directions, {n, drives});
+  out["low"] = array_of(actuation.low, {drives});
+  out["high"] = array_of(actuation.high, {drives});
+  out["driven"] = array_of(driven, {n, n});
+  out["rest"] = array_of(actuation.rest, {n});
+  out["compliance"] = array_of(actuation.compliance, {n});
+  out["projector"] = array_of(projector, {n, n});
+  return out;
 }
 
 /// Tendons and chambers, and what only they hold.
@@ -181,6 +199,7 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
     row["servo"] = coordinate.servo;
     row["is_slide"] = coordinate.is_slide;
     row["has_tendons"] = coordinate.has_tendons;
+    row["is_passive"] = coordinate.is_passive;
     row["stiffness"] = ArmMechanics::series_stiffness(coordinate);
     coordinates.append(row);
   }
@@ -195,7 +214,8 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
   out["coordinates"] = coordinates;
   out["parts"] = parts;
   if (!mechanics.twists().empty()) out["twists"] = twist_list(arm);
-  out["moves_all"] = actuation(description).moves_all();
+  const Actuation moved = actuation(description);
+  if (moved.directions.cols() > 0) out["actuation"] = actuation_dict(moved);
   if (!mechanics.tendon_drive().tendons().empty()) out["tendon_drive"] = tendon_dict(arm);
 }
 
@@ -368,6 +388,8 @@ nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m, const mjData
     out["stages"] = stage_list(*gait);
     if (gait->follower() != nullptr) out["ground"] = ground_dict(*gait->follower());
   }
+  if (const auto* reach = dynamic_cast<const ReachController*>(&binding.controller()))
+    out["gives_way"] = reach->gives_way();
   const auto* march = dynamic_cast<const SnakePathController*>(&binding.controller());
   if (march != nullptr && !march->follows_target()) {
     const BoundJoint& last = dynamic_cast<const SnakeBinding&>(binding).parts().joints.back();

@@ -8,38 +8,14 @@ import tendril as td
 
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
+from worlds_scenes import REACH, SCENE, SECTION, tips_of, written  # noqa: E402
+
 from tendril import _command  # noqa: E402
 from tendril.worlds import Worlds  # noqa: E402
 from tendril.worlds.model import differing  # noqa: E402
 
-SECTION = """
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 4
-radius = 0.008
-mass = 0.05
-bending_stiffness = 0.05
-"""
-ROBOT = 'kind = "continuum"\nname = "arm"\n' + 2 * SECTION
-CONTROLLER = """
-[controller]
-plugin = "tendril.reach"
-target = "target"
-"""
-SCENE = """
-<mujoco>
-  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"/>
-  <asset><model name="arm" file="robot.toml"/></asset>
-  <worldbody>
-    <body name="target" mocap="true" pos="0.05 0.03 0.16"/>
-    <attach model="arm" body="base" prefix="arm_"/>
-  </worldbody>
-</mujoco>
-"""
-EXPERIMENT = """
-scene = "scene.xml"
-duration = 2
+ROBOT = 2 * SECTION
+CIRCLE = """
 [[motion]]
 body = "target"
 kind = "circle"
@@ -57,14 +33,10 @@ STEPS = 150
 
 @pytest.fixture
 def experiment(tmp_path):
-    def written(more="", controller=CONTROLLER):
-        (tmp_path / "robot.toml").write_text(ROBOT + controller)
-        (tmp_path / "scene.xml").write_text(SCENE)
-        file = tmp_path / "experiment.toml"
-        file.write_text(EXPERIMENT + more)
-        return file
+    def made(more="", controller=REACH, robot=ROBOT, motion=CIRCLE, scene=SCENE):
+        return written(tmp_path, robot + controller, motion + more, scene)
 
-    return written
+    return made
 
 
 def test_worlds_with_their_own_draws_move_as_the_runs_of_their_seeds(experiment):
@@ -86,8 +58,6 @@ def test_worlds_with_their_own_draws_move_as_the_runs_of_their_seeds(experiment)
 
 
 WALLED = """
-scene = "scene.xml"
-duration = 2
 [[motion]]
 body = "target"
 kind = "waypoints"
@@ -97,13 +67,13 @@ points = [[0.05, 0.03, 0.16], [0.105, 0.03, 0.15], [0.105, -0.05, 0.15]]
 
 
 @pytest.mark.parametrize("lengths", ["constant_length = 0.1", "constant_length = 0.08\nvariable_length = 0.04"])
-def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, tmp_path, lengths):
-    file = experiment()
-    robot = (tmp_path / "robot.toml").read_text()
-    (tmp_path / "robot.toml").write_text(robot.replace("constant_length = 0.1", lengths))
+def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, lengths):
     wall = '<geom type="box" size="0.01 0.2 0.2" pos="0.108 0 0.1"/>'  # the target ends in it
-    (tmp_path / "scene.xml").write_text(SCENE.replace("<worldbody>", "<worldbody>" + wall))
-    file.write_text(WALLED)
+    file = experiment(
+        robot=ROBOT.replace("constant_length = 0.1", lengths),
+        motion=WALLED,
+        scene=SCENE.replace("<worldbody>", "<worldbody>" + wall),
+    )
     worlds = Worlds(file, 1, "cpu")
     run = td.Experiment(file).start()
     steps, touched = 900, False
@@ -111,9 +81,9 @@ def test_a_tip_slides_along_a_wall_as_in_the_c_engine(experiment, tmp_path, leng
         run.step()
         touched = touched or run.data.ncon > 0
     worlds.step(steps)
-    tip = worlds.model.site("arm_tip").id
+    ours, meant = tips_of(worlds, [run])
     assert touched
-    assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - run.data.site_xpos[tip]).max() < 5e-4  # m
+    assert np.abs(ours - meant).max() < 5e-4  # m
     assert worlds.controllers[0].status.numpy()[0] == run.data.sensor("arm_status").data[0]
 
 
@@ -131,8 +101,6 @@ def test_a_late_measurement_of_the_tip_is_as_late_as_in_the_c_engine(experiment,
 
 
 AHEAD = """
-scene = "scene.xml"
-duration = 2
 [[motion]]
 body = "target"
 kind = "waypoints"
@@ -143,11 +111,8 @@ points = [[0.03, 0.02, 0.18], [0.03, 0.02, 0.18], [0.06, -0.05, 0.24]]
 """
 
 
-def test_the_base_of_an_arm_is_fed_as_in_the_c_engine(experiment, tmp_path):
-    file = experiment()
-    robot = (tmp_path / "robot.toml").read_text()
-    (tmp_path / "robot.toml").write_text(robot.replace('"arm"\n', '"arm"\n[base]\nfeed = 0.2\n'))
-    file.write_text(AHEAD)
+def test_the_base_of_an_arm_is_fed_as_in_the_c_engine(experiment):
+    file = experiment(robot="[base]\nfeed = 0.2\n" + ROBOT, motion=AHEAD)
     worlds = Worlds(file, 2, "cpu", seed=3)
     runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
     worlds.step(250)
@@ -165,8 +130,6 @@ def test_the_base_of_an_arm_is_fed_as_in_the_c_engine(experiment, tmp_path):
 
 SWINGING = "links = 4\ndamping_time = 0.01\nbend_damping_time = 0.01"
 JUMPS = """
-scene = "scene.xml"
-duration = 2
 [[motion]]
 body = "target"
 kind = "waypoints"
@@ -180,27 +143,25 @@ points = [
 
 
 @pytest.mark.parametrize("move_time", ["", "move_time = 0.3\n"])
-def test_moves_of_an_arm_that_swings_are_timed_as_in_the_c_engine(experiment, tmp_path, beside_c, move_time):
-    file = experiment()
+def test_moves_of_an_arm_that_swings_are_timed_as_in_the_c_engine(experiment, beside_c, move_time):
     # The payload makes it swing, and so takes two periods by default.
-    robot = ROBOT.replace("links = 4", SWINGING) + "[tip]\npayload = 0.2\n" + CONTROLLER + move_time
-    (tmp_path / "robot.toml").write_text(robot)
-    file.write_text(JUMPS)
+    robot = ROBOT.replace("links = 4", SWINGING) + "[tip]\npayload = 0.2\n"
+    file = experiment(robot=robot, controller=REACH + move_time, motion=JUMPS)
     worlds, seeds = Worlds(file, 2, "cpu", seed=3), (3, 4)
     runs = [td.Experiment(file).start(seed) for seed in seeds]
     at_once = td.Experiment(file).start(3, set={"controller.move_time": 0})
     tip = worlds.model.site("arm_tip").id
     for steps in (230, 100, 450):  # within the move after each jump, and after the last one
         beside_c(worlds, runs, steps)
-        tips = np.stack([run.data.site_xpos[tip] for run in runs])
-        assert np.abs(worlds._data.site_xpos.numpy()[:, tip] - tips).max() < 1e-4  # m
+        ours, tips = tips_of(worlds, runs)
+        assert np.abs(ours - tips).max() < 1e-4  # m
         for _ in range(steps):
             at_once.step()
         assert steps == 450 or np.abs(at_once.data.site_xpos[tip] - tips[0]).max() > 5e-3  # m: the time matters
     assert np.ptp(tips, axis=0).max() > 1e-4  # m: the draws matter
     worlds.reset(np.array([True, False]))
     worlds.step(780)
-    assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - tips[0]).max() < 1e-4
+    assert np.abs(tips_of(worlds, runs)[0][0] - tips[0]).max() < 1e-4
 
 
 def test_worlds_are_reset_one_by_one(experiment):
@@ -240,8 +201,6 @@ def test_without_controllers_the_controls_are_the_callers(experiment):
 
 
 LONGEST = """
-scene = "scene.xml"
-duration = 2
 [[motion]]
 body = "target"
 kind = "waypoints"
@@ -255,24 +214,21 @@ mass = 0.5
 """
 
 
-def test_lengths_at_their_end_store_no_correction_as_in_the_c_engine(experiment, tmp_path, beside_c):
-    file = experiment()
+def test_lengths_at_their_end_store_no_correction_as_in_the_c_engine(experiment, beside_c):
     lengths = "constant_length = 0.08\nvariable_length = 0.04"
-    robot = ROBOT.replace("constant_length = 0.1", lengths) + CONTROLLER
-    (tmp_path / "robot.toml").write_text(robot)
-    file.write_text(LONGEST)
+    file = experiment(robot=ROBOT.replace("constant_length = 0.1", lengths), motion=LONGEST)
     worlds, runs = Worlds(file, 1, "cpu"), [td.Experiment(file).start()]
-    tip = worlds.model.site("arm_tip").id
     for steps in (250, 100):
         beside_c(worlds, runs, steps)
-        assert np.abs(worlds._data.site_xpos.numpy()[0, tip] - runs[0].data.site_xpos[tip]).max() < 1e-6  # m
+        ours, meant = tips_of(worlds, runs)
+        assert np.abs(ours - meant).max() < 1e-6  # m
 
 
 TETRAHEDRON = ((0.01, 0, 0), (-0.01, 0.01, 0), (-0.01, -0.01, 0), (0, 0, 0.2))
 
 
 def test_an_arm_with_a_skin_is_in_worlds(experiment, tmp_path):
-    file = experiment(controller='[skin]\nfile = "skin.stl"\n' + CONTROLLER)
+    file = experiment(controller='[skin]\nfile = "skin.stl"\n' + REACH)
     faces = [[TETRAHEDRON[i] for i in range(4) if i != left] for left in range(4)]
     triangles = "".join(
         "facet normal 0 0 1\nouter loop\n"
@@ -298,7 +254,14 @@ def test_models_with_other_elements_are_refused():
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
-        ({"set": {"robot.planar": True}}, "arm: is driven in part: not supported by tendril.reach in worlds"),
+        (
+            {"set": {"robot.planar": True, "controller.avoidance": True}},
+            "arm: avoidance = true: must not be given for a planar arm in worlds",
+        ),
+        (
+            {"set": {"robot.planar": True, "controller.task": "pose"}},
+            "arm: task = pose: must not be given for a planar arm in worlds",
+        ),
         (
             {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},
             "must be tendril.reach",
@@ -311,6 +274,13 @@ def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change
         Worlds(experiment(), **arguments)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_worlds_with_other_targets_are_refused(experiment):
+    scene = SCENE.replace("<worldbody>", '<worldbody><body name="other" mocap="true"/>')
+    file = experiment('[vary]\n"controller.target" = { choice = ["target", "other"] }\n', scene=scene)
+    with pytest.raises(td.ModelError, match="arm: target_mocap differs between the worlds: must be the same"):
+        Worlds(file, 6, "cpu", seed=4)
 
 
 BODY_FAULTS = """
@@ -428,8 +398,6 @@ def waypoints(times, poses):
         yaw, pitch = np.arctan2(X[1, 0], X[0, 0]), np.arcsin(X[2, 0])
         angles.append(np.degrees([np.arctan2(X[2, 1], X[2, 2]), pitch, yaw]).tolist())
     return f"""
-scene = "scene.xml"
-duration = 2
 [[motion]]
 body = "target"
 kind = "waypoints"
@@ -439,25 +407,23 @@ angles_deg = {angles}
 """
 
 
-def test_a_pose_with_its_roll_is_reached_as_in_the_c_engine(experiment, tmp_path, beside_c):
-    file = experiment(controller=CONTROLLER + 'task = "pose"\n')
-    (tmp_path / "robot.toml").write_text((tmp_path / "robot.toml").read_text() + SECTION)
+def test_a_pose_with_its_roll_is_reached_as_in_the_c_engine(experiment, beside_c):
     arm = td.ContinuumRobot([td.Section(length=0.1, bend_limit=1.5)] * 3)
     states = np.array([[[0.4, 0.5, 0], [0.6, 2.0, 0], [0.5, -1.0, 0]], [[0.6, 0.2, 0], [0.5, 1.4, 0], [0.7, -0.6, 0]]])
     there, after = arm.tip_pose(states)
     away = after.copy()
     away[:3, 3] *= 1.3  # out of reach
-    text = waypoints([0, 0.6, 1.2, 1.6, 2], [there, there, after, after, away])
-    file.write_text(text + '[vary]\n"controller.rate_limit" = { uniform = [3, 8] }\n' + VARY.replace("[vary]", ""))
+    motion = waypoints([0, 0.6, 1.2, 1.6, 2], [there, there, after, after, away])
+    vary = VARY + '"controller.rate_limit" = { uniform = [3, 8] }\n'
+    file = experiment(vary, REACH + 'task = "pose"\n', ROBOT + SECTION, motion)
     worlds = Worlds(file, 2, "cpu", seed=3)
     runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
-    tip = worlds.model.site("arm_tip").id
     for steps, reached in ((300, True), (500, True), (200, False)):
         positions, meant, (status,), (expected,) = beside_c(worlds, runs, steps, "status")
         assert positions == pytest.approx(meant, abs=1e-5)  # rad, of a motion of about 1 rad
         assert (status == expected).all() and (status == td.ControllerStatus.WORKING).all() == reached
-        tips = np.stack([run.data.site_xpos[tip] for run in runs])
-        assert np.abs(worlds._data.site_xpos.numpy()[:, tip] - tips).max() < 1e-4  # m
+        ours, tips = tips_of(worlds, runs)
+        assert np.abs(ours - tips).max() < 1e-4  # m
         angles = [run.data.sensor("arm_angle_error").data[0] for run in runs]
         assert not reached or max(angles) < 0.02  # rad
     assert np.ptp(meant, axis=0).max() > 1e-4  # rad: the draws matter

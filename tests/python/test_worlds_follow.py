@@ -8,7 +8,6 @@ import tendril as td
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
 from tendril.worlds import Worlds  # noqa: E402
-from tendril.worlds.bound_arm import has_planes  # noqa: E402
 
 SECTION = """
 [[section]]
@@ -223,11 +222,6 @@ def test_what_has_no_equal_on_a_device_is_refused_in_one_line():
         Worlds(td.share / "scenes/colonoscope/follow.toml", 1, "cpu")
 
 
-def test_sections_that_bend_in_one_plane_are_told_from_a_planar_arm():
-    u, v, s = ({"joints": [(0, 1.0, 0.1, -1)], "sign": sign} for sign in (1.0, -1.0, 1.0))
-    none = {"joints": [], "sign": 1.0}
-    assert not has_planes([u, v, s, u, v])
-    assert not has_planes([u, none, s, u, none])
-    assert has_planes([u, v, s, u, none])
-    assert has_planes([u, none, none, v])
-    assert has_planes([none, v, none, v])
+def test_passive_sections_are_refused(experiment):
+    with pytest.raises(td.ModelError, match="has passive sections: not supported in worlds"):
+        Worlds(experiment(), 1, "cpu", set={"robot.section.1.bend_servo": False})

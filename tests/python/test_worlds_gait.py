@@ -110,6 +110,20 @@ def test_each_world_has_its_own_settings(experiment):
     assert worlds.qpos.numpy()[:, 7:] == pytest.approx(meant[:, 7:], abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ('"robot.link_length" = { uniform = [0.05, 0.07] }', "S: length differs between the worlds: must be the same"),
+        ('"controller.target" = { choice = ["target", "other"] }', "S: target_mocap differs between the worlds"),
+    ],
+)
+def test_snakes_that_differ_in_what_worlds_share_are_refused(experiment, vary, message):
+    scene = FREE | {"posts": '<body name="other" mocap="true"/>'}
+    file = experiment(scene, TASKS["target"], "[vary]\n" + vary)
+    with pytest.raises(td.ModelError, match=message):
+        Worlds(file, 6, "cpu", seed=4)
+
+
 def test_on_the_ground_it_moves_as_far_as_in_the_c_engine(experiment):
     file = experiment(GROUND, 'gait = "sidewinding"')
     worlds = Worlds(file, 1, "cpu")

@@ -9,38 +9,14 @@ import tendril as td
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
-from tendril.worlds import Worlds  # noqa: E402
-from tendril.worlds.tables import BoundRobot  # noqa: E402
-from tendril.worlds.tendons import Tendons, distribute, set_distribution, set_scratch  # noqa: E402
+from worlds_scenes import CHAMBERS, REACH, SCENE, SECTION, SOFT, tips_of, written  # noqa: E402
 
-SECTION = """
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 4
-radius = 0.008
-mass = 0.05
-bending_stiffness = 0.05
-"""
+from tendril.worlds import Worlds  # noqa: E402
+from tendril.worlds.distribution import Distribution, distribute, distribution_for  # noqa: E402
+from tendril.worlds.tables import BoundRobot  # noqa: E402
+
 WITH_SERVOS = "bend_servo = true\n"
-CONTROLLER = """
-[controller]
-plugin = "tendril.reach"
-target = "target"
-"""
-SCENE = """
-<mujoco>
-  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"/>
-  <asset><model name="arm" file="robot.toml"/></asset>
-  <worldbody>
-    <body name="target" mocap="true" pos="0.05 0.03 0.16"/>
-    <attach model="arm" body="base" prefix="arm_"/>
-  </worldbody>
-</mujoco>
-"""
-REACH = """
-scene = "scene.xml"
-duration = 2
+MOTION = """
 [[motion]]
 body = "target"
 kind = "waypoints"
@@ -65,30 +41,12 @@ def tendons(more, sections=(1, 2)):
 LENGTHS = tendons("max_tension = 300\npretension = 2\nstiffness = 20000")
 TIGHT = tendons("max_tension = 16\npretension = 2\nstiffness = 20000")  # less than the target takes
 TENSIONS = tendons('command = "tension"\nmax_tension = 200\npretension = 1')
-CHAMBERS = "".join(
-    f"[[chamber]]\nsection = {i}\nangle = {k * 2.0944}\ndistance = 0.009\narea = 1.2e-4\nmax_pressure = 2e5\n"
-    for i in (1, 2)
-    for k in range(3)
-)
 MUSCLES = "".join(
     f'[[chamber]]\nkind = "mckibben"\nsection = {i}\nangle = {k * 2.0944}\ndistance = 0.018\nradius = 0.0045\n'
     "braid_angle = 0.44\nmax_pressure = 3e5\ntime_constant = 0.05\n"
     for i in (1, 2)
     for k in range(3)
 )
-SOFT = """
-[[section]]
-constant_length = 0.085
-variable_length = 0.03
-unloaded_length = 0.085
-bend_limit = 1.2
-links = 4
-radius = 0.015
-mass = 0.05
-bending_stiffness = 0.0119
-axial_stiffness = 2120
-damping_time = 0.03
-"""
 ROBOTS = {
     "lengths": 2 * SECTION + LENGTHS,
     "limits": 2 * SECTION + TIGHT,
@@ -99,27 +57,9 @@ ROBOTS = {
 }
 
 
-@pytest.fixture
-def experiment(tmp_path):
-    def written(robot, text=REACH, base="", controller=CONTROLLER):
-        (tmp_path / "robot.toml").write_text('kind = "continuum"\nname = "arm"\n' + base + robot + controller)
-        (tmp_path / "scene.xml").write_text(SCENE)
-        file = tmp_path / "experiment.toml"
-        file.write_text(text + VARY)
-        return file
-
-    return written
-
-
-def tips_of(worlds, runs):
-    """Of all worlds, and of their runs in the C engine."""
-    tip = worlds.model.site("arm_tip").id
-    return worlds._data.site_xpos.numpy()[:, tip], np.stack([run.data.site_xpos[tip] for run in runs])
-
-
 @pytest.mark.parametrize("robot", ROBOTS)
-def test_tendons_reach_as_in_the_c_engine(experiment, beside_c, robot):
-    file = experiment(ROBOTS[robot])
+def test_tendons_reach_as_in_the_c_engine(tmp_path, beside_c, robot):
+    file = written(tmp_path, ROBOTS[robot] + REACH, MOTION + VARY)
     worlds, seeds = Worlds(file, 2, "cpu", seed=3), (3, 4)
     runs = [td.Experiment(file).start(seed) for seed in seeds]
     spread = 0.0  # m
@@ -149,17 +89,14 @@ jam_retries = 0
 """
 
 
-def follow(experiment, tmp_path, more=""):
-    file = experiment(
-        ROBOTS["lengths"], 'scene = "scene.xml"\nduration = 2\n', "[base]\nfeed = 0.2\nfeed_force_limit = 30\n", ON_PATH
-    )
-    scene = SCENE.replace("<worldbody>", "<worldbody>" + more)
-    (tmp_path / "scene.xml").write_text(scene.replace('pos="0.05 0.03 0.16"', ""))
-    return file
+def follow(tmp_path, more=""):
+    scene = SCENE.replace("<worldbody>", "<worldbody>" + more).replace('pos="0.05 0.03 0.16"', "")
+    base = "[base]\nfeed = 0.2\nfeed_force_limit = 30\n"
+    return written(tmp_path, base + ROBOTS["lengths"] + ON_PATH, VARY, scene)
 
 
-def test_tendons_follow_a_path_as_in_the_c_engine(experiment, tmp_path, beside_c):
-    file = follow(experiment, tmp_path)
+def test_tendons_follow_a_path_as_in_the_c_engine(tmp_path, beside_c):
+    file = follow(tmp_path)
     worlds = Worlds(file, 2, "cpu", seed=3)
     runs = [td.Experiment(file).start(seed) for seed in (3, 4)]
     _, _, (status,), (expected,) = beside_c(worlds, runs, 700, "status")
@@ -169,8 +106,8 @@ def test_tendons_follow_a_path_as_in_the_c_engine(experiment, tmp_path, beside_c
     assert (status == expected).all()
 
 
-def test_tendons_jam_at_a_wall_as_in_the_c_engine(experiment, tmp_path, beside_c):
-    file = follow(experiment, tmp_path, '<geom type="box" size="0.2 0.2 0.01" pos="0 0 0.27" euler="0 20 0"/>')
+def test_tendons_jam_at_a_wall_as_in_the_c_engine(tmp_path, beside_c):
+    file = follow(tmp_path, '<geom type="box" size="0.2 0.2 0.01" pos="0 0 0.27" euler="0 20 0"/>')
     worlds = Worlds(file, 1, "cpu", seed=3)
     runs = [td.Experiment(file).start(3)]
     _, _, (status,), (expected,) = beside_c(worlds, runs, 600, "status")
@@ -180,25 +117,21 @@ def test_tendons_jam_at_a_wall_as_in_the_c_engine(experiment, tmp_path, beside_c
 
 
 @wp.kernel(enable_backward=False)
-def distributed(tendons: Tendons):
-    distribute(tendons, 0, wp.tid())
+def distributed(problem: Distribution):
+    distribute(problem, 0, wp.tid())
 
 
 def test_tensions_are_the_least_that_make_the_moments_within_limits():
     rng, count, samples = np.random.default_rng(1), 7, 200
     P = rng.uniform(-0.01, 0.01, (4, count))  # m
     low, high = np.full(count, 2.0), 0.98 * rng.uniform(20, 60, count)  # N
-    rows = [{"min_tension": 2.0, "max_tension": limit / 0.98} for limit in high]
-    bound, tendons = BoundRobot([{"prefix": "arm_"}], samples, "cpu"), Tendons()
-    tendons.count, tendons.bends = count, 4
-    set_distribution(tendons, bound, [{"moments": P, "tendons": rows}])
-    set_scratch(tendons, bound)
+    bound = BoundRobot([{"prefix": "arm_"}], samples, "cpu")
+    problem = distribution_for(bound, [P], [low], [high])
     between = P @ rng.uniform(low, high, (samples, count)).T  # that tensions make
     moments = np.where(np.arange(samples) < 100, between, 3 * between).T  # and some that none make
-    tendons.moment = bound.numbers(moments)
-    tendons.most = bound.numbers(np.tile(high, (samples, 1)))
-    wp.launch(distributed, samples, inputs=[tendons], device="cpu")
+    problem.moment = bound.numbers(moments)
+    wp.launch(distributed, samples, inputs=[problem], device="cpu")
     weight = 1 / np.sqrt(1e-8 * (P**2).sum() / 4)
-    for moment, tensions in zip(moments, tendons.tension.numpy(), strict=True):
+    for moment, tensions in zip(moments, problem.tension.numpy(), strict=True):
         A, y = np.vstack([np.eye(count), weight * P]), np.concatenate([np.zeros(count), weight * moment])
         assert tensions == pytest.approx(lsq_linear(A, y, (low, high), method="bvls").x, abs=1e-3)  # N

@@ -58,6 +58,7 @@ class Arm:
     offset: numbers
     servo: wp.array(dtype=int)  # of the whole section, or -1
     shares: wp.array(dtype=int)  # a servo of the whole section, or tendons
+    is_passive: wp.array(dtype=int)
     is_slide: wp.array(dtype=int)
     stiffness: rows
     scale: numbers  # 1, or LENGTH_SCALE
@@ -72,6 +73,8 @@ class Arm:
     feed_joint: int  # of the model; -1: none
     feed_servo: int
     feed_mass: numbers  # that it moves, kg
+    is_driven_in_part: bool
+    projector: tables  # then: on what the drives move
     timestep: number
     settings: wp.array(dtype=ArmSettings)
 
@@ -84,6 +87,7 @@ class Step:
     sum: rows  # of each coordinate's joints
     speed: rows
     load: rows
+    moment: rows  # of gravity on each coordinate
     joint_load: rows
     pull: rows  # of tendons on each coordinate's joints
     jacobian: tables  # of the tip: (worlds, 6, coordinates)
@@ -100,6 +104,7 @@ class Step:
     feed_command: numbers
     feed_rate: numbers
     change: rows  # of a damped step
+    unprojected: rows
     normal: tables  # its equations
     solved: rows
 
@@ -200,6 +205,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
         out.sum[world, k] = sum
         out.speed[world, k] = speed
         out.load[world, k] = load
+        out.moment[world, k] = sign * load
         move_in_base, turn_in_base = to_base * (sign * move), to_base * (sign * turn)
         for r in range(3):
             out.jacobian[world, r, k] = move_in_base[r]
@@ -250,8 +256,23 @@ def cholesky_solve(A: rows, y: numbers, n: int):
 
 
 @wp.func
+def project(arm: Arm, b: int, values: numbers, scratch: numbers):
+    """Leaves of a row of coordinates what the drives move; the projector is symmetric."""
+    for k in range(arm.coordinates):
+        scratch[k] = values[k]
+    for k in range(arm.coordinates):
+        sum = number(0.0)
+        for j in range(arm.coordinates):
+            sum += arm.projector[b, k, j] * scratch[j]
+        values[k] = sum
+
+
+@wp.func
 def damped_step(arm: Arm, world: int, damping: number, e: vec6, equations: int, step: Step):
-    """step.change = J^T (J J^T + lambda^2 I)^-1 e over the first equations, in scaled coordinates."""
+    """step.change = J^T (J J^T + lambda^2 I)^-1 e over the first equations, in scaled coordinates.
+
+    Of an arm that is driven in part, J is that of what its drives move, and so is the step.
+    """
     J, A, y = step.jacobian[world], step.normal[world], step.solved[world]
     for r in range(equations):
         for c in range(r + 1):
@@ -279,6 +300,8 @@ def damped_step(arm: Arm, world: int, damping: number, e: vec6, equations: int, 
                 weight = number(DIRECTION_ARM)
             sum += weight * J[r, k] * y[r]
         step.change[world, k] = arm.scale[k] * arm.scale[k] * sum
+    if arm.is_driven_in_part:
+        project(arm, world % arm.rows, step.change[world], step.unprojected[world])
 
 
 @wp.func

@@ -48,20 +48,26 @@ class BoundArm(BoundRobot):
     """One arm in all worlds: its tables on the device, and the memory of a step."""
 
     def __init__(
-        self, tables: Sequence[Table], model: Any, count: int, device: Any, allowed: Mapping[str, Sequence[str]] = {}
+        self,
+        tables: Sequence[Table],
+        model: Any,
+        count: int,
+        device: Any,
+        allowed: Mapping[str, Sequence[str]] = {},
+        known_parts: Sequence[str] = (),
     ) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :param allowed: values of settings that its controller knows
+        :param known_parts: that only some arms have and its controller knows
         :raises ModelError: what its controller, or none of arms, does on a device
         """
         super().__init__(tables, count, device)
         table = tables[0]
         self.require({**_ALLOWED, **allowed})
-        if table["parts"]:
-            raise td.ModelError(f"{self.name}: has {', '.join(table['parts'])}: not supported in worlds")
-        if has_planes(table["coordinates"]):
-            raise td.ModelError(f"{self.name}: has sections that bend in one plane: not supported in worlds")
+        unknown = [part for part in table["parts"] if part not in known_parts]
+        if unknown:
+            raise td.ModelError(f"{self.name}: has {', '.join(unknown)}: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
             raise td.ModelError(
                 f"{self.name}: has a servo without a gain or a range of forces: not supported in worlds"
@@ -111,6 +117,7 @@ class BoundArm(BoundRobot):
         arm.stiffness = self.numbers([[row["stiffness"] for row in one["coordinates"]] for one in tables])
         arm.servo = self.integers([row["servo"] for row in coordinates])
         arm.shares = self.integers([row["servo"] >= 0 or row["has_tendons"] for row in coordinates])
+        arm.is_passive = self.integers([row["is_passive"] for row in coordinates])
         arm.is_slide = self.integers([row["is_slide"] for row in coordinates])
         arm.scale = self.numbers([LENGTH_SCALE if row["is_slide"] else 1.0 for row in coordinates])
         arm.control = self.integers([model.actuator_ctrladr[servo["actuator"]] for servo in servos])
@@ -134,7 +141,7 @@ class BoundArm(BoundRobot):
     def _step(self) -> Any:
         n, joints = self.arm.coordinates, self.arm.joint.shape[0]
         step = Step()
-        for key in ("q", "sum", "speed", "load", "pull", "q_rate", "command", "change"):
+        for key in ("q", "sum", "speed", "load", "moment", "pull", "q_rate", "command", "change", "unprojected"):
             setattr(step, key, self.zeros(n))
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
@@ -143,12 +150,6 @@ class BoundArm(BoundRobot):
         for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate"):
             setattr(step, key, self.zeros())
         return step
-
-
-def has_planes(coordinates: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether sections bend in one plane, other than all in the x-z plane: a planar arm has no hinges about x axes."""
-    about_x = [row for row in coordinates if row["joints"] and row["sign"] < 0.0]
-    return bool(about_x) and not all(row["joints"] for row in coordinates)
 
 
 def _delay_of(table: Table, timestep: float) -> int:

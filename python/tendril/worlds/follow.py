@@ -690,7 +690,7 @@ class Follow(ControllerOfPath):
         bound = self._bound
         if any("path" in one for one in bound.tables):
             raise td.ModelError(f"{bound.name}: waypoints: must be given in all worlds, or in none")
-        path.target_mocap = bound.tables[0]["target_mocap"]
+        path.target_mocap = bound.same("target_mocap")
         if path.target_mocap < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         path.trail = bound.zeros(max(_trail_capacity(one) for one in bound.tables), kind=vec4)

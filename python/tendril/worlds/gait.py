@@ -646,7 +646,7 @@ class Gait(ControllerOfPath):
 
         snake = _Snake()
         for key in ("base_body", "tail_site", "tip_site", "target_mocap", "length"):
-            setattr(snake, key, table[key])
+            setattr(snake, key, bound.same(key))
         snake.slide = -1
         if model.jnt_type[joints[-1]] == mujoco.mjtJoint.mjJNT_SLIDE:
             snake.slide, snake.slide_control = joints.pop(), controls.pop()

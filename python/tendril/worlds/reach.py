@@ -37,6 +37,14 @@ from tendril.worlds.avoidance import Avoidance, Plan, Planning, plan_motion
 from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable
 from tendril.worlds.controller import Controller, Engine
+from tendril.worlds.driven_part import (
+    DrivenPart,
+    driven_part_for,
+    forget_body,
+    limit_to_drives,
+    measure_body,
+    solve_drives,
+)
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.move_timing import MoveTiming, forget_move, time_move, timing_for
 from tendril.worlds.obstacle_descent import Descent
@@ -49,6 +57,11 @@ LEAD_RATIO = 0.1  # of the integral's gain
 SEARCH_ITERATIONS, SEARCH_RESTARTS = 200, 20
 ROLL_SEARCH_ITERATIONS, ROLL_SEARCH_RESTARTS = 4000, 300
 SEARCH_DISTANCE, SEARCH_ANGLE = 1e-3, 0.02
+# Of an arm that is driven in part: budget of the search, and motion of the body after which it is repeated.
+PART_ITERATIONS, PART_RESTARTS, SEARCH_BEND = 1000, 50, 0.05
+BETTER = 0.9  # of the error: where nothing meets the target, another pose is
+# Of one whose body gives way: errors of a tip that is there, and time that corrections may take, s.
+MET_DISTANCE, MET_ANGLE, OFF_TIME = 1e-3, 0.02, 2.0
 # Of AutoSolver, for the closest pose: iterations reserved, progress of a step, farthest target in lengths of the arm.
 APPROACH_ITERATIONS, APPROACH_PROGRESS, FARTHEST = 400, 1e-9, 3.0
 ROLL_RATIO = 0.3  # of the integral's gain
@@ -68,6 +81,8 @@ _ALLOWED = {  # settings that not every value of is known here
     "task": ("position", "direction", "pose"),
     "solver": ("auto",),
 }
+
+_KNOWN_PARTS = ("passive sections",)
 
 solver = solver_functions(wp.float64)
 
@@ -99,7 +114,7 @@ class _Memory:
     """The controller's memory, a row for each world."""
 
     begun: wp.array(dtype=bool)
-    q: rows  # commanded without corrections
+    q: rows  # commanded without corrections, less the pose of the body
     feed: numbers  # of the base, as commanded, m
     timing: MoveTiming
     known: wp.array(dtype=int)  # whether the target has been seen
@@ -111,6 +126,8 @@ class _Memory:
     failed: wp.array(dtype=bool)  # the search for another pose; at this target
     failed_target: wp.array(dtype=vec3)
     failed_frame: wp.array(dtype=mat33)
+    failed_body: rows
+    off_time: numbers  # since when the tip is off its target, s
     roll_offset: numbers  # added to the target's roll, rad
     hold: numbers  # time for which the tip counts as in contact, s
     wall: wp.array(dtype=vec3)  # its normal, towards the arm
@@ -266,6 +283,50 @@ def _solve(
     memory.failed[world] = True
 
 
+@wp.func
+def weighed_error(work: solver.Work, world: int):
+    return work.position_error[world] + number(DIRECTION_ARM) * work.angle_error[world]
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _solve_drives(
+    arm: Arm,
+    chain: functions.Chain,
+    tracker: solver.Budget,
+    searcher: solver.Budget,
+    memory: _Memory,
+    aim: _Aim,
+    part: DrivenPart,
+    work: solver.Work,
+):
+    """In place of `_solve`: of an arm that is driven in part."""
+    world = wp.tid()
+    b, goal, body = world % arm.rows, goal_of(aim, number(0.0), world), part.body[world]
+    solver.copy(aim.start[world], work.pose[world])
+    work.feed[world] = aim.start_feed[world]
+    solve_drives(chain, goal, tracker, part, b, world, work)
+    if work.met[world]:
+        memory.failed[world] = False
+        return
+    tried = memory.failed[world] and wp.length(goal.position - memory.failed_target[world]) < number(SEARCH_DISTANCE)
+    for k in range(arm.coordinates):
+        tried = tried and wp.abs(body[k] - memory.failed_body[world, k]) < number(SEARCH_BEND)
+    if not tried:
+        near_feed, near_error = work.feed[world] + number(0.0), weighed_error(work, world)
+        solver.copy(work.pose[world], aim.start[world])
+        work.feed[world] = aim.start_feed[world]
+        solve_drives(chain, goal, searcher, part, b, world, work)
+        if work.met[world]:
+            memory.failed[world] = False
+            return
+        memory.failed_target[world] = goal.position
+        solver.copy(body, memory.failed_body[world])
+        if not part.gives_way or weighed_error(work, world) >= number(BETTER) * near_error:
+            solver.copy(aim.start[world], work.pose[world])
+            work.feed[world] = near_feed
+    memory.failed[world] = True
+
+
 @wp.kernel(module="unique", enable_backward=False, module_options={"max_unroll": 4})
 def _avoid(
     arm: Arm,
@@ -301,6 +362,19 @@ def correct_roll(arm: Arm, R: mat33, world: int, reached: bool, moving: bool, me
     memory.roll_offset[world] = wp.clamp(offset + wp.min(number(1.0), gain * arm.timestep) * turn, -limit, limit)
 
 
+@wp.func
+def judge(moving: bool, h: number, world: int, memory: _Memory, aim: _Aim, step: Step):
+    """ReachController::judge: whether the measured tip is at the target, or may still come there."""
+    is_there = wp.length(step.tip[world] - aim.target[world]) <= number(MET_DISTANCE)
+    goal = goal_of(aim, number(0.0), world)
+    is_there = is_there and solver.angle_error(goal, step.tip_frame[world]) <= number(MET_ANGLE)
+    off = wp.min(number(OFF_TIME), memory.off_time[world] + h)
+    if is_there or moving:
+        off = number(0.0)
+    memory.off_time[world] = off
+    return off < number(OFF_TIME)
+
+
 @wp.kernel(module="unique", enable_backward=False)
 def _command(
     arm: Arm,
@@ -310,6 +384,7 @@ def _command(
     met: wp.array(dtype=bool),
     memory: _Memory,
     aim: _Aim,
+    part: DrivenPart,
     contacts: Contacts,
     integral: Integral,
     step: Step,
@@ -320,7 +395,9 @@ def _command(
     n, h = arm.coordinates, arm.timestep
 
     # 1. Move the commands towards the solution, within the rate.
-    largest = wp.max(number(1e-12), largest_change(chain, solution[world], memory.q[world]))
+    for k in range(n):
+        step.command[world, k] = solution[world, k] - part.body[world, k]
+    largest = wp.max(number(1e-12), largest_change(chain, step.command[world], memory.q[world]))
     scale = time_move(memory.timing, settings.rate_limit * h / largest, h, world)
     advance = solution_feed[world] - memory.feed[world]
     if arm.feed_joint >= 0:
@@ -334,20 +411,25 @@ def _command(
     memory.feed[world] = memory.feed[world] + scale * advance
     step.feed_command[world] = memory.feed[world]
     for k in range(n):
-        change = scale * (solution[world, k] - memory.q[world, k])
+        change = scale * (step.command[world, k] - memory.q[world, k])
         aim.start[world, k] = solution[world, k]
         step.q_rate[world, k] = change / h
         memory.q[world, k] = memory.q[world, k] + change
+        step.command[world, k] = memory.q[world, k] + part.body[world, k]
 
-    R_tip = step.tip_frame[world]
+    R_tip, reached = step.tip_frame[world], wp.bool(met[world])
+    if part.gives_way:
+        reached = judge(moving, h, world, memory, aim, step)
     if aim.has_roll:
-        correct_roll(arm, R_tip, world, met[world], moving, memory, aim, step)
+        correct_roll(arm, R_tip, world, reached, moving, memory, aim, step)
 
     # 2. The integral, on the distance of the measured tip from the planned one.
-    functions.end_frames(chain, memory.q[world], memory.feed[world], zero, aim.rotations[world], aim.ends[world])
-    R = aim.rotations[world, chain.sections]
+    functions.end_frames(chain, step.command[world], memory.feed[world], zero, aim.rotations[world], aim.ends[world])
+    # Of a body that is not where the kinematics have it, the tip itself is moved.
+    R = wp.where(part.gives_way, aim.frame[world], aim.rotations[world, chain.sections])
+    planned = wp.where(part.gives_way, aim.target[world], aim.ends[world, chain.sections] - aim.lead[world])
     planned_axis, tip_axis = column(R, 2), column(R_tip, 2)
-    off = aim.ends[world, chain.sections] - aim.lead[world] - step.tip[world]
+    off = planned - step.tip[world]
     along = correctable(contacts, world, off, True)
     memory.hold[world] = wp.max(zero, memory.hold[world] - h)
     if wp.length_sq(along - off) > zero:
@@ -366,10 +448,10 @@ def _command(
     if sine >= number(1e-12):
         angle = cross * (number(DIRECTION_ARM) * wp.atan2(sine, wp.dot(tip_axis, planned_axis)) / sine)
     known = integrate(arm, world, error, angle, wp.where(aim.has_direction, 6, 3), frozen, integral, step)
-    keep_within_lengths(chain, aim.retracted, memory.q[world], world, integral)
+    keep_within_lengths(chain, aim.retracted, step.command[world], world, integral)
     if not frozen and settings.integral_gain > zero:
         adaption = number(LEAD_RATIO) * integral_gain(settings)
-        can_adapt = met[world] and not blocked and wp.length(known) <= number(MAX_OFFSET)
+        can_adapt = reached and not blocked and wp.length(known) <= number(MAX_OFFSET)
         if can_adapt and memory.quiet[world] >= number(QUIET_TIME):
             motion = memory.motion[world]
             v, a = vec3(motion[0, 1], motion[1, 1], motion[2, 1]), vec3(motion[0, 2], motion[1, 2], motion[2, 2])
@@ -385,25 +467,36 @@ def _command(
                 number(MAX_SQUARED_TIME),
             )
     for k in range(n):
-        step.command[world, k] = memory.q[world, k] + integral.correction[world, k]
+        step.command[world, k] = step.command[world, k] + integral.correction[world, k]
     compensate_deflection(arm, world, step)
+    if part.exists:
+        limit_to_drives(part, world % arm.rows, world, step.command[world])
     aim.tip_error[world] = wp.length(aim.target[world] - step.tip[world])
-    status = wp.where(met[world], WORKING, NOT_REACHED)
-    if met[world] and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):
+    status = wp.where(reached, WORKING, NOT_REACHED)
+    if reached and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):
         status = BLOCKED
     aim.status[world] = status
 
 
 @wp.kernel(module="unique", enable_backward=False)
 def _forget(
-    chosen: wp.array(dtype=bool), straight: numbers, timestep: number, memory: _Memory, aim: _Aim, integral: Integral
+    chosen: wp.array(dtype=bool),
+    straight: numbers,
+    planned: rows,
+    timestep: number,
+    memory: _Memory,
+    aim: _Aim,
+    part: DrivenPart,
+    integral: Integral,
 ):
     world = wp.tid()
     if not chosen[world]:
         return
     for k in range(straight.shape[0]):
-        memory.q[world, k] = straight[k]
+        memory.q[world, k] = planned[world % planned.shape[0], k]
         aim.start[world, k] = straight[k]
+    memory.off_time[world] = number(0.0)
+    forget_body(world, part)
     forget_integral(world, integral)
     memory.begun[world] = False
     forget_move(world, memory.timing)
@@ -425,26 +518,23 @@ class Reach(Controller):
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
         avoids = bound.setting("avoidance") == "true"
-        if not avoids and not tables[0]["moves_all"]:
-            raise td.ModelError(f"{bound.name}: is driven in part: not supported by tendril.reach in worlds")
+        if "actuation" in tables[0] and (avoids or bound.setting("task") == "pose"):
+            what = "avoidance = true" if avoids else "task = pose"
+            raise td.ModelError(f"{bound.name}: {what}: must not be given for a planar arm in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._chain = chain_of(bound.robot, wp.float64, device)
         self._work = work_for(bound.robot, count, wp.float64, device)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
         aim = _Aim()
-        aim.mocap = tables[0]["target_mocap"]
+        aim.mocap = bound.same("target_mocap")
         aim.has_direction, aim.has_roll = bound.setting("task") != "position", bound.setting("task") == "pose"
-        self._budgets = (
-            self._budget(0, 0),
-            (
-                self._budget(ROLL_SEARCH_ITERATIONS, ROLL_SEARCH_RESTARTS)
-                if aim.has_roll
-                else self._budget(SEARCH_ITERATIONS, SEARCH_RESTARTS)
-            ),
-        )
+        self._aim = self._told = aim
+        self._part = driven_part_for(bound)
+        most = int(bound.setting("max_iterations"))
+        self._budgets = (self._budget(most, 0), self._search_budget(most))
         r = math.exp(-h / FILTER_TIME)
         s = 1.0 - r
         aim.filter_gain = vec3(1.0 - r**3, 1.5 * s * s * (1.0 + r) / h, s**3 / h**2)
@@ -455,7 +545,6 @@ class Reach(Controller):
         aim.start, aim.start_feed = bound.zeros(n), bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         aim.tip_error, aim.status = bound.zeros(), bound.zeros(kind=int)
-        self._aim = self._told = aim
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
         memory.q, memory.feed, memory.timing = bound.zeros(n), bound.zeros(), timing_for(bound)
@@ -464,17 +553,27 @@ class Reach(Controller):
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
         memory.failed, memory.failed_target = bound.zeros(kind=bool), bound.zeros(kind=vec3)
         memory.failed_frame, memory.roll_offset = bound.zeros(kind=mat33), bound.zeros()
+        memory.failed_body, memory.off_time = bound.zeros(n), bound.zeros()
         memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
         aim.avoids, aim.there = avoids, bound.zeros(kind=bool)
         self._avoidance = Avoidance(bound, model) if aim.avoids else None
         self._contacts = BoundContacts(bound, model)
-        self._straight = bound.numbers(bound.robot.coordinates(bound.robot.straight))
+        straight = bound.robot.coordinates(bound.robot.straight)
+        driven = [one["actuation"]["driven"] if self._part.exists else np.eye(n) for one in tables]
+        self._straight, self._planned = bound.numbers(straight), bound.numbers([one @ straight for one in driven])
         self.reset(wp.array(np.ones(count, dtype=bool), dtype=bool, device=device))
 
-    def _budget(self, more_iterations: int, restarts: int) -> Any:
+    def _search_budget(self, most: int) -> Any:
+        if self._part.exists:
+            return self._budget(PART_ITERATIONS, PART_RESTARTS)
+        if self._aim.has_roll:
+            return self._budget(most + ROLL_SEARCH_ITERATIONS, ROLL_SEARCH_RESTARTS)
+        return self._budget(most + SEARCH_ITERATIONS, SEARCH_RESTARTS)
+
+    def _budget(self, iterations: int, restarts: int) -> Any:
         budget = solver.Budget()
-        budget.iterations, budget.restarts = int(self._bound.setting("max_iterations")) + more_iterations, restarts
+        budget.iterations, budget.restarts = iterations, restarts
         budget.position_tolerance = float(self._bound.setting("position_tolerance"))
         budget.angle_tolerance = float(self._bound.setting("angle_tolerance"))
         budget.least_progress, budget.seed = LEAST_PROGRESS, wp.uint64(1)
@@ -487,9 +586,10 @@ class Reach(Controller):
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
-        inputs = [chosen, self._straight, self._bound.arm.timestep, self._memory, self._aim, self._bound.integral]
-        self._bound.reset(chosen)
-        self._bound.launch(_forget, inputs)
+        bound = self._bound
+        bound.reset(chosen)
+        inputs = [chosen, self._straight, self._planned, bound.arm.timestep, self._memory, self._aim, self._part]
+        bound.launch(_forget, [*inputs, bound.integral])
         self._contacts.reset(chosen)
         if self._avoidance is not None:
             self._avoidance.reset(chosen)
@@ -502,13 +602,18 @@ class Reach(Controller):
         inputs = [bound.arm, bound.engine, data.mocap_pos, data.mocap_quat, self._memory, self._aim]
         bound.launch(_take_aim, [*inputs, bound.step])
         work = self._work
-        if self._avoidance is None:
+        if self._part.exists:
+            bound.launch(measure_body, [bound.arm, self._part, bound.step])
+            inputs = [bound.arm, self._chain, *self._budgets, self._memory, self._aim, self._part, work]
+            bound.launch(_solve_drives, inputs)
+        elif self._avoidance is None:
             bound.launch(_solve, [self._chain, *self._budgets, self._memory, self._aim, work])
         else:
             inputs = [bound.arm, bound.engine, *self._avoidance.inputs(model)]
             bound.launch(_avoid, [*inputs, self._aim, bound.step, work])
         inputs = [bound.arm, self._chain, work.pose, work.feed, work.met]
-        bound.launch(_command, [*inputs, self._memory, self._aim, self._contacts.contacts, bound.integral, bound.step])
+        inputs += [self._memory, self._aim, self._part, self._contacts.contacts, bound.integral, bound.step]
+        bound.launch(_command, inputs)
         bound.write_setpoints(data)
 
     def after_step(self, data: Any) -> None:

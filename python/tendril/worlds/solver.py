@@ -371,7 +371,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     return types.SimpleNamespace(
         Goal=Goal, Budget=Budget, Work=Work, straight_start=straight_start, solve=solve, judge=judge, copy=copy,
         row=Row, bits=bits, uniform=uniform, random_pose=random_pose, residual=residual, tip_column=tip_column,
-        is_met=is_met,
+        is_met=is_met, angle_error=angle_error,
     )  # fmt: skip
 
 

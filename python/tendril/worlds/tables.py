@@ -59,6 +59,16 @@ class BoundRobot:
         for table in self.tables:
             require(table, allowed)
 
+    def same(self, key: str) -> Any:
+        """What the tables of all worlds have.
+
+        :raises ModelError: it differs between worlds
+        """
+        value = self.tables[0][key]
+        if any(one[key] != value for one in self.tables):
+            raise td.ModelError(f"{self.name}: {key} differs between the worlds: must be the same")
+        return value
+
     def setting(self, key: str) -> str:
         """The text of a setting.
 

@@ -1,26 +1,23 @@
 """Tendons and chambers of arms, one thread for each world: commands that hold the commanded bends.
 
-The steps of controllers/arm/tendon_drive.cpp and tendril/kinematics/tension_distribution.cpp. Source:
-docs/theory/chain.md, "Tendons between controllers and body" and "Tension distribution".
+The steps of controllers/arm/tendon_drive.cpp. Source: docs/theory/chain.md, "Tendons between controllers and body".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from tendril.worlds.arm import FRACTION_OF_LIMIT, Arm, Step, cholesky_solve, number, numbers, rows, tables
+from tendril.worlds.arm import FRACTION_OF_LIMIT, Arm, Step, number, numbers, rows, tables
 from tendril.worlds.controller import Engine
+from tendril.worlds.distribution import Distribution, distribute, distribution_for
 from tendril.worlds.tables import BoundRobot, Table, require_same
 
 # The numbers of the C++ code.
 MIN_GAIN = number(1e-3)  # of a muscle, relative to that of the straight arm
-REGULARIZATION, TOLERANCE, CONVERGED, SETTLED = 1e-8, 1e-7, 1e-2, 1e-6
-MAX_ITERATIONS = wp.constant(60)  # of Newton's method
-ZERO, ONE, NOWHERE = number(0.0), number(1.0), number(1e300)
+ZERO, ONE = number(0.0), number(1.0)
 
 _TENDON = ("stiffness", "damping", "offset", "max_tension", "gain", "gain_slope")
 _SPRING = ("stiffness", "damping", "rest", "lag")
@@ -50,25 +47,11 @@ class Tendons:
     body_rest: rows
     body_lag: rows
     weight: rows
-    # Of the distribution: moments of unit tensions, limits, and when it is done.
-    moments: tables  # bends x tendons
-    low: rows
-    high: rows
-    regularization: numbers
-    tolerance: numbers
-    settled: numbers
+    high: rows  # limits of tensions
+    tensions: Distribution  # that make the moments
     # Scratch, a row for each world.
     length: rows
     speed: rows
-    moment: rows
-    tension: rows
-    most: rows  # tension of a muscle of this length
-    free: rows
-    free_change: rows
-    dual: rows
-    residual: rows
-    direction: rows
-    hessian: tables
 
 
 @wp.func
@@ -82,12 +65,16 @@ def _gain_at(tendons: Tendons, b: int, t: int, length: number):
 
 @wp.func
 def _desired(arm: Arm, step: Step, world: int, k: int):
-    """Commanded coordinate, from the straight arm on."""
+    """Commanded coordinate, from the straight arm on; a passive one is where it is."""
+    if arm.is_passive[k] != 0:
+        return arm.sign[k] * step.sum[world, k]
     return step.command[world, k] - arm.offset[k]
 
 
 @wp.func
 def _rate(arm: Arm, step: Step, world: int, k: int):
+    if arm.is_passive[k] != 0:
+        return ZERO + number(0.0)
     return arm.settings[world % arm.rows].feed_forward * step.q_rate[world, k]
 
 
@@ -104,127 +91,7 @@ def _hold(arm: Arm, tendons: Tendons, world: int, step: Step):
         if tendons.feeds_back:
             moment += stiffness * (desired - arm.sign[k] * step.sum[world, k])
             moment += damping * (rate - arm.sign[k] * step.speed[world, k])
-        tendons.moment[world, i] = tendons.weight[b, i] * moment
-
-
-@wp.func
-def _clipped(tendons: Tendons, b: int, world: int, t: int, tension: number):
-    return wp.clamp(tension, tendons.low[b, t], tendons.most[world, t])
-
-
-@wp.func
-def _slope(tendons: Tendons, b: int, world: int, at: number):
-    """Derivative of the dual function along the direction, `at` away."""
-    slope = number(0.0)
-    for i in range(tendons.bends):
-        d = tendons.direction[world, i]
-        dual = tendons.dual[world, i] + at * d
-        slope += d * (tendons.moment[world, i] - tendons.regularization[b] * dual)
-    for t in range(tendons.count):
-        change = tendons.free_change[world, t]
-        slope -= change * _clipped(tendons, b, world, t, tendons.free[world, t] + at * change)
-    return slope
-
-
-@wp.func
-def _line_search(tendons: Tendons, b: int, world: int):
-    """The step at which the slope, piecewise linear and falling, is zero."""
-    before, after = number(0.0), NOWHERE + ZERO
-    for t in range(tendons.count):
-        change = tendons.free_change[world, t]
-        if change != ZERO:
-            for side in range(2):
-                limit = wp.where(side == 0, tendons.low[b, t], tendons.most[world, t])
-                kink = (limit - tendons.free[world, t]) / change
-                if kink > before and kink < after:
-                    if _slope(tendons, b, world, kink) > ZERO:
-                        before = kink
-                    else:
-                        after = kink
-    if after == NOWHERE:
-        after = before + ONE
-    at_before, at_after = _slope(tendons, b, world, before), _slope(tendons, b, world, after)
-    if at_before > at_after:
-        return before + (after - before) * at_before / (at_before - at_after)
-    return before
-
-
-@wp.func
-def _project(tendons: Tendons, b: int, world: int, dual: numbers, to: numbers):
-    """Tensions of a dual, without limits."""
-    for t in range(tendons.count):
-        sum = number(0.0)
-        for i in range(tendons.bends):
-            sum += tendons.moments[b, i, t] * dual[i]
-        to[t] = sum
-
-
-@wp.func
-def _solve_free(tendons: Tendons, b: int, world: int, without_limits: bool, y: numbers):
-    """y = (P P^T + regularization)^-1 y, of those tendons that are not at a limit."""
-    for r in range(tendons.bends):
-        for c in range(r + 1):
-            sum = number(0.0)
-            for t in range(tendons.count):
-                free = tendons.free[world, t]
-                if without_limits or (free > tendons.low[b, t] and free < tendons.most[world, t]):
-                    sum += tendons.moments[b, r, t] * tendons.moments[b, c, t]
-            tendons.hessian[world, r, c] = sum
-        tendons.hessian[world, r, r] = tendons.hessian[world, r, r] + tendons.regularization[b]
-    cholesky_solve(tendons.hessian[world], y, tendons.bends)
-
-
-@wp.func
-def _miss(tendons: Tendons, b: int, world: int):
-    """Writes tensions and residual of the dual; returns the length of the residual."""
-    _project(tendons, b, world, tendons.dual[world], tendons.free[world])
-    for t in range(tendons.count):
-        tendons.tension[world, t] = _clipped(tendons, b, world, t, tendons.free[world, t])
-    squares = number(0.0)
-    for i in range(tendons.bends):
-        residual = tendons.moment[world, i] - tendons.regularization[b] * tendons.dual[world, i]
-        for t in range(tendons.count):
-            residual -= tendons.moments[b, i, t] * tendons.tension[world, t]
-        tendons.residual[world, i] = residual
-        squares += residual * residual
-    return wp.sqrt(squares)
-
-
-@wp.func
-def _newton_step(tendons: Tendons, b: int, world: int):
-    """Moves the dual; returns the largest change of a tension, below 0 if there is no step."""
-    for i in range(tendons.bends):
-        tendons.direction[world, i] = tendons.residual[world, i]
-    _solve_free(tendons, b, world, False, tendons.direction[world])
-    _project(tendons, b, world, tendons.direction[world], tendons.free_change[world])
-    length = _line_search(tendons, b, world)
-    if length <= ZERO:
-        return -ONE
-    for i in range(tendons.bends):
-        tendons.dual[world, i] = tendons.dual[world, i] + length * tendons.direction[world, i]
-    change = number(0.0)
-    for t in range(tendons.count):
-        tension = _clipped(tendons, b, world, t, tendons.free[world, t] + length * tendons.free_change[world, t])
-        change = wp.max(change, wp.abs(tension - tendons.tension[world, t]))
-    return change
-
-
-@wp.func
-def distribute(tendons: Tendons, b: int, world: int):
-    """Tensions of the least norm that make the moments: TensionDistribution::distribute."""
-    for i in range(tendons.bends):
-        tendons.dual[world, i] = tendons.moment[world, i]
-    _solve_free(tendons, b, world, True, tendons.dual[world])
-    miss, iterations = _miss(tendons, b, world), wp.int32(0)
-    while miss > tendons.tolerance[b] and iterations < MAX_ITERATIONS:
-        iterations += 1
-        change = _newton_step(tendons, b, world)
-        if change < ZERO:
-            iterations = wp.int32(MAX_ITERATIONS)
-        else:
-            miss = _miss(tendons, b, world)
-            if change <= tendons.settled[b]:
-                iterations = wp.int32(MAX_ITERATIONS)
+        tendons.tensions.moment[world, i] = tendons.weight[b, i] * moment
 
 
 @wp.func
@@ -234,13 +101,13 @@ def _limit_muscles(tendons: Tendons, b: int, world: int):
         if tendons.gain_slope[b, t] != ZERO:
             part = _gain_at(tendons, b, t, tendons.length[world, t]) / tendons.gain[b, t]
             most = number(FRACTION_OF_LIMIT) * tendons.max_tension[b, t] * wp.min(part, ONE)
-        tendons.most[world, t] = wp.max(most, tendons.low[b, t])
+        tendons.tensions.most[world, t] = wp.max(most, tendons.tensions.low[b, t])
 
 
 @wp.func
 def _command(arm: Arm, tendons: Tendons, world: int, t: int, step: Step):
     """Of a tendon with its tension: a length, a tension or a pressure."""
-    b, tension = world % arm.rows, tendons.tension[world, t]
+    b, tension = world % arm.rows, tendons.tensions.tension[world, t]
     if not tendons.takes_length[t]:
         return tension / _gain_at(tendons, b, t, tendons.length[world, t])
     length, speed = number(0.0), number(0.0)
@@ -265,13 +132,13 @@ def write_tendons(arm: Arm, tendons: Tendons, engine: Engine, step: Step, ctrl: 
         tendons.speed[world, t] = number(engine.ten_velocity[world, tendons.tendon[t]])
     _limit_muscles(tendons, b, world)
     _hold(arm, tendons, world, step)
-    distribute(tendons, b, world)
+    distribute(tendons.tensions, b, world)
     for t in range(tendons.count):
         ctrl[world, tendons.control[t]] = float(_command(arm, tendons, world, t, step))
     for k in range(arm.coordinates):
         pull = number(0.0)
         for t in range(tendons.count):
-            pull -= tendons.jacobian[b, t, k] * tendons.tension[world, t]
+            pull -= tendons.jacobian[b, t, k] * tendons.tensions.tension[world, t]
         step.pull[world, k] = arm.sign[k] * pull
 
 
@@ -298,8 +165,12 @@ def tendons_for(bound: BoundRobot, model: Any) -> Any:
     tendons.coordinate = bound.integers([bend["coordinate"] for bend in drive["bends"]])
     tendons.jacobian = bound.numbers([_jacobian(one) for one in bound.tables])
     tendons.weight = bound.numbers([drive["weights"] for drive in drives])
-    set_distribution(tendons, bound, drives)
-    set_scratch(tendons, bound)
+    limits = np.array([[(one["min_tension"], one["max_tension"]) for one in drive["tendons"]] for drive in drives])
+    high = FRACTION_OF_LIMIT * limits[:, :, 1]
+    low = np.minimum(limits[:, :, 0], high)
+    tendons.high = bound.numbers(high)
+    tendons.tensions = distribution_for(bound, [drive["moments"] for drive in drives], low, high)
+    tendons.length, tendons.speed = bound.zeros(tendons.count), bound.zeros(tendons.count)
     return tendons
 
 
@@ -313,25 +184,3 @@ def _jacobian(table: Table) -> Any:
         columns.append(row["sign"] * joints[:, first:last] @ fractions)
         first = last
     return np.stack(columns, axis=1)
-
-
-def set_distribution(tendons: Any, bound: BoundRobot, drives: Sequence[Table]) -> None:
-    moments = np.array([drive["moments"] for drive in drives])
-    most = np.array([[one["max_tension"] for one in drive["tendons"]] for drive in drives])
-    high = FRACTION_OF_LIMIT * most
-    low = np.minimum([[one["min_tension"] for one in drive["tendons"]] for drive in drives], high)
-    largest = np.maximum(np.abs(low), np.abs(high))
-    squares = (moments**2).sum(axis=(1, 2)) / max(tendons.bends, 1)
-    scale = np.linalg.norm(np.einsum("rit,rt->ri", np.abs(moments), largest), axis=1)
-    tendons.moments, tendons.low, tendons.high = bound.numbers(moments), bound.numbers(low), bound.numbers(high)
-    tendons.regularization = bound.numbers(REGULARIZATION * np.maximum(squares, 1e-30))
-    tendons.tolerance = bound.numbers(CONVERGED * TOLERANCE * scale)
-    tendons.settled = bound.numbers(SETTLED * largest.max(axis=1))
-
-
-def set_scratch(tendons: Any, bound: BoundRobot) -> None:
-    for key in ("length", "speed", "tension", "most", "free", "free_change"):
-        setattr(tendons, key, bound.zeros(tendons.count))
-    for key in ("moment", "dual", "residual", "direction"):
-        setattr(tendons, key, bound.zeros(tendons.bends))
-    tendons.hessian = bound.zeros(tendons.bends, tendons.bends)

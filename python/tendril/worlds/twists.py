@@ -53,6 +53,7 @@ def _untwist(twists: Twists, world: int, i: int, step: Step):
     k, angle = twists.bend[i], twists.measured[world, i]
     c, s = wp.cos(angle), wp.sin(angle)
     _rotate(c, s, step.q[world], k)
+    _rotate(c, s, step.moment[world], k)
     for r in range(6):
         _rotate(c, s, step.jacobian[world, r], k)
 
@@ -99,7 +100,10 @@ def measure_twists(arm: Arm, twists: Twists, engine: Engine, M: wp.array2d(dtype
         twists.by_gravity[world, i] = middle_by_gravity
         _untwist(twists, world, i, step)
         k = twists.bend[i]
-        anchor = wide(engine.xanchor[world, arm.joint[arm.first_joint[k + 1] - 1]])
+        last_joint = arm.first_joint[k + 1] - 1
+        if arm.first_joint[k + 1] == arm.first_joint[k]:
+            last_joint = arm.first_joint[k + 2] - 1  # it bends in the other plane alone
+        anchor = wide(engine.xanchor[world, arm.joint[last_joint]])
         moved = wp.cross(excess, anchor) - excess_offset
         step.uneven[world, k] = step.uneven[world, k] + to_base * (moved - start)
         start = moved

@@ -1,0 +1,86 @@
+"""Arms whose drives do not move everything in many worlds, beside the C engine with the plugin."""
+
+import numpy as np
+import pytest
+
+import tendril as td
+
+pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
+
+from worlds_scenes import REACH, SECTION, tips_of, written  # noqa: E402
+
+from tendril.worlds import Worlds  # noqa: E402
+
+PASSIVE = SECTION.replace("links = 4", "links = 4\nbend_servo = false")
+IN_PLANE = SECTION.replace("links = 4", 'links = 4\nbend_plane = "yz"')
+LENGTHENING = SECTION.replace("constant_length = 0.1", "constant_length = 0.08\nvariable_length = 0.04")
+WIRES = "".join(
+    f"[[tendon]]\nsection = {section}\nangle = {angle}\ndistance = 0.006\nmax_tension = 60\nstiffness = 20000\n"
+    for section, angles in ((1, (0.2, 2.3, 4.4)), (2, (0.9, 4.0)))
+    for angle in angles
+)
+ROBOTS = {  # and their targets' distances, m: from the plane x-z, and along the axis
+    "planar": ("planar = true\n" + 2 * SECTION, 0, 0.19),
+    "one section in a plane": (SECTION + IN_PLANE, 0.01, 0.19),
+    "passive base": (PASSIVE.replace("0.1", "0.03") + 2 * SECTION, 0.01, 0.22),
+    "fed past a passive shaft": ("[base]\nfeed = 0.2\n" + PASSIVE + LENGTHENING, 0.01, 0.19),
+    "five wires": (SECTION + PASSIVE + WIRES, 0.01, 0.19),
+}
+
+
+def motion(y, z):
+    points = [[0.02, y, z], [0.02, y, z], [0.05, -2 * y, z - 0.01], [-0.02, 3 * y, z]]
+    return f"""
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.2, 0.202, 2]
+points = {points}
+[vary]
+"robot.section.*.bending_stiffness" = {{ scale = [0.7, 1.4] }}
+"controller.rate_limit" = {{ uniform = [3, 6] }}
+"""
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_an_arm_that_is_driven_in_part_reaches_as_in_the_c_engine(tmp_path, beside_c, robot):
+    tables, y, z = ROBOTS[robot]
+    file = written(tmp_path, tables + REACH, motion(y, z))
+    worlds = Worlds(file, 2, "cpu", seed=7)
+    runs = [td.Experiment(file).start(seed) for seed in (7, 8)]
+    spread = 0.0  # m
+    for steps in (90, 60, 250):
+        _, _, (status,), (expected,) = beside_c(worlds, runs, steps, "status")
+        ours, meant = tips_of(worlds, runs)
+        assert np.abs(ours - meant).max() < 1e-4  # m
+        assert (status == expected).all()
+        spread = max(spread, float(np.ptp(meant, axis=0).max()))
+    assert spread > 1e-4  # m: the draws matter
+    worlds.reset(np.array([True, False]))
+    worlds.step(400)
+    assert np.abs(tips_of(worlds, runs)[0][0] - meant[0]).max() < 1e-4
+
+
+TILTED = """
+[[motion]]
+body = "target"
+kind = "waypoints"
+times = [0, 0.1]
+points = [[0.03, 0.01, 0.22], [0.03, 0.01, 0.22]]
+angles_deg = [[0, -20, 0], [0, -20, 0]]
+"""
+
+
+def test_a_target_that_the_tip_does_not_meet_is_given_up_as_in_the_c_engine(tmp_path, beside_c):
+    file = written(tmp_path, ROBOTS["passive base"][0] + REACH + 'task = "direction"\n', TILTED)
+    worlds, runs = Worlds(file, 1, "cpu", duration=4), [td.Experiment(file).start(duration=4)]
+    for steps, meant_status in ((600, td.ControllerStatus.WORKING), (700, td.ControllerStatus.NOT_REACHED)):
+        _, _, (status,), (expected,) = beside_c(worlds, runs, steps, "status")
+        ours, meant = tips_of(worlds, runs)
+        assert np.abs(ours - meant).max() < 1e-4  # m
+        assert status == expected == meant_status
+
+
+def test_an_arm_that_nothing_bends_is_refused_for_its_controller():
+    with pytest.raises(td.ModelError, match="tendril.steer of .* must be tendril.reach"):
+        Worlds(td.share / "scenes/guidewire/guidewire.toml", 1, "cpu")
