@@ -256,11 +256,11 @@ def test_models_with_other_elements_are_refused():
         ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
         (
             {"set": {"robot.planar": True, "controller.avoidance": True}},
-            "arm: avoidance = true: must not be given for a planar arm in worlds",
+            "arm: avoidance = true: must not be given for sections that bend in one plane in worlds",
         ),
         (
             {"set": {"robot.planar": True, "controller.task": "pose"}},
-            "arm: task = pose: must not be given for a planar arm in worlds",
+            "arm: task = pose: must not be given for sections that bend in one plane in worlds",
         ),
         (
             {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},

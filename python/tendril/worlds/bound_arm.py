@@ -81,6 +81,14 @@ class BoundArm(BoundRobot):
         self.step = self._step()
         self.integral = self._integral(model.opt.timestep)
 
+    def refuse_planes(self) -> None:
+        """:raises ModelError: sections bend in one plane, and the arm is not planar"""
+        planes = {section.bend_plane for section in self.robot.sections}
+        if planes not in ({"any"}, {"xz"}):
+            raise td.ModelError(
+                f"{self.name}: has sections that bend in one plane: not supported by tendril.follow in worlds"
+            )
+
     def reset(self, chosen: Any) -> None:
         """Forgets the twist of the chosen worlds, (count,) of bool."""
         if self._twists is not None:

@@ -656,6 +656,7 @@ class Follow(ControllerOfPath):
         :raises ModelError: what this controller does not do on a device
         """
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
+        bound.refuse_planes()
         n, sections = bound.arm.coordinates, len(bound.robot.sections)
         path = _Path()
         path.settings = wp.array([_settings_of(one) for one in tables], dtype=_Settings, device=device)

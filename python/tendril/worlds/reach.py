@@ -522,7 +522,9 @@ class Reach(Controller):
         avoids = bound.setting("avoidance") == "true"
         if "actuation" in tables[0] and (avoids or bound.setting("task") == "pose"):
             what = "avoidance = true" if avoids else "task = pose"
-            raise td.ModelError(f"{bound.name}: {what}: must not be given for a planar arm in worlds")
+            raise td.ModelError(
+                f"{bound.name}: {what}: must not be given for sections that bend in one plane in worlds"
+            )
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._chain = chain_of(bound.robot, wp.float64, device)
