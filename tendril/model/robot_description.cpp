@@ -211,8 +211,7 @@ ControllerConfig& controller_of(RobotDescription& robot) {
 }
 
 std::span<const RobotSensor> sensors_of(const RobotDescription& robot) {
-  return std::visit([](const auto& d) -> std::span<const RobotSensor> { return d.sensors; },
-                    robot);
+  return std::visit([](const auto& d) -> std::span<const RobotSensor> { return d.sensors; }, robot);
 }
 
 std::optional<RobotDescription> as_robot(const ModelDescription& model) {

@@ -291,7 +291,8 @@ MobileDescription MobileDescription::read(const FileContents& file) {
   }
   read_platform(top.table("platform"), robot);
   if (is_mounted) {
-    for (const std::string_view key : {"yaw", "link", "tool", "self_collision", "sensor", "start"}) {
+    for (const std::string_view key :
+         {"yaw", "link", "tool", "self_collision", "sensor", "start"}) {
       if (top.has(key)) top.refuse(key, "is for an arm of joints; this one has a file, arm.file");
     }
     robot.mounted = read_mount(file);
