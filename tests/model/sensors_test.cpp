@@ -360,24 +360,27 @@ TEST_CASE("sensors: what is refused, and how it is said", "[mjcf]") {
   }
 }
 
-TEST_CASE("sensors: names of the model's other sensors are taken", "[mjcf]") {
-  const std::string text = "[[sensor]]\nkind = \"tendon_encoder\"\nname = \"t\"\n";
-  std::string tendons = kTendons;
-  tendons.replace(tendons.find("\"a\""), 3, "\"t_b\"");  // whose sensor is t_b_length
-  const auto refusal = [](const std::string& toml, const std::vector<std::string>& sensors) {
+TEST_CASE("sensors: names of the model's other elements are taken", "[mjcf]") {
+  const auto refusal = [](const std::string& toml, const std::vector<std::string>& quantities) {
     try {
-      static_cast<void>(model_mjcf(parse_model(toml, "arm.toml"), sensors));
+      static_cast<void>(model_mjcf(parse_model(toml, "arm.toml"), quantities));
     } catch (const ModelError& error) {
       return std::string(error.what());
     }
     return std::string("accepted");
   };
-  CHECK(refusal(kArm + tendons + text, {}) == "accepted");
   const std::string controller = "[controller]\nplugin = \"tendril.reach\"\n";
-  CHECK_THAT(refusal(kArm + "bend_servo = true\n" + sensor("tip_tracker") + controller,
-                     {"status", "s_position"}),
-             Catch::StartsWith("arm.toml:15: sensor s: name = s: the model has a sensor "
+  CHECK_THAT(refusal(kArm + sensor("tip_tracker") + controller, {"status", "s_position"}),
+             Catch::StartsWith("arm.toml:14: sensor s: name = s: the model has a sensor "
                                "s_position: must be another name"));
+  std::string tendons = kTendons;
+  tendons.replace(tendons.find("\"a\""), 3, "\"s_1_x\"");
+  CHECK(refusal(kArm + tendons + sensor("markers", "places = [1]\n"), {}) == "accepted");
+  CHECK_THAT(refusal(kArm + tendons + sensor("curvature", "places = [1]\n"), {}),
+             Catch::StartsWith("arm.toml:24: sensor s: name = s: the model has a tendon s_1_x"));
+  tendons.replace(tendons.find("\"s_1_x\""), 7, "\"s\"");
+  CHECK_THAT(refusal(kArm + tendons + sensor("markers", "places = [1]\n"), {}),
+             Catch::StartsWith("arm.toml:24: sensor s: name = s: the model has a tendon s: must"));
 }
 
 TEST_CASE("sensors: rates and delays fit the timestep", "[mjcf]") {

@@ -6,6 +6,7 @@
 
 #include "tendril/model/continuum/arm_document.hpp"
 #include "tendril/model/sensor_reader.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -147,6 +148,23 @@ constexpr SensorKind<ContinuumDescription> kKinds[]{
     {"imu", kImuQuantities, kPlaceKeys, read_imu},
     {"motor_current", {}, kMotorCurrentKeys, read_motor_current}};
 
+/// Refuses names of tendons, of which the model has elements called as those of a sensor.
+void require_free_name(const RobotSensor& sensor, const ContinuumDescription& robot) {
+  const auto require_other = [&](const std::string& tendon) {
+    const bool is_taken =
+        sensor.name == tendon ||
+        std::any_of(sensor.gratings.begin(), sensor.gratings.end(),
+                    [&](const RobotSensor::Grating& grating) { return grating.name == tendon; });
+    if (is_taken)
+      throw ModelError(
+          fmt::format("{}: sensor {}: name = {}: the model has a tendon {}: must be "
+                      "another name",
+                      sensor.origin, sensor.name, sensor.name, tendon));
+  };
+  for (const Tendon& tendon : robot.tendons) require_other(tendon.name);
+  for (const Chamber& chamber : robot.chambers) require_other(chamber.name);
+}
+
 // ---- writing
 
 void add_site(ArmDocument& arm, const RobotSensor::Site& site) {
@@ -172,7 +190,9 @@ void add_grating(ArmDocument& arm, const RobotSensor::Grating& grating) {
 }  // namespace
 
 std::vector<RobotSensor> read_arm_sensors(const Fields& top, const ContinuumDescription& robot) {
-  return read_sensors<ContinuumDescription>(top, robot, kKinds);
+  std::vector<RobotSensor> sensors = read_sensors<ContinuumDescription>(top, robot, kKinds);
+  for (const RobotSensor& sensor : sensors) require_free_name(sensor, robot);
+  return sensors;
 }
 
 void write_arm_sensors(ArmDocument& arm) {
