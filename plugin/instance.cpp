@@ -139,6 +139,8 @@ std::pair<std::size_t, int> sensor_range(const mjModel* m, int instance, int sen
     known += (known.empty() ? "" : ", ") + std::string(quantity.name);
     names.emplace_back(quantity.name);
   }
+  if (const auto reading = reading_range(robot, name))
+    return {index + reading->first, reading->second};
   throw ModelError("sensor " + name + ": must be one of " + known + meant_text(name, names));
 }
 
@@ -159,7 +161,8 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
       FollowingWatch(configuration.settings).layout().size() +
       SettlingWatch(configuration.settings).layout().size() +
       fault_memory_size(configuration.context) +
-      (kind.is_built_in ? 0 : ArrivalWatch(configuration.settings, 1.0).layout().size());
+      (kind.is_built_in ? 0 : ArrivalWatch(configuration.settings, 1.0).layout().size()) +
+      SensorReadings(configuration.context).layout().size();
   if (key) controller_pool().give(*std::move(key), std::move(controller));
   return size;
 }
@@ -186,6 +189,9 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   binding_memory_ = layout_.part(binding_->layout());
   watch_memory_ = layout_.part(watch_->layout());
   settling_memory_ = layout_.part(settling_->layout());
+  readings_.emplace(configuration.context);
+  readings_->bind(configuration.context);
+  readings_memory_ = layout_.part(readings_->layout());
   if (const MemoryLayout* const faults = binding_->fault_layout())
     fault_memory_ = layout_.part(*faults);
   if (!kind.is_built_in) {
@@ -208,7 +214,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   std::size_t values = 0;
   for (const Quantity& quantity : all_quantities(kind))
     values += static_cast<std::size_t>(width_of(quantity, *configuration.robot));
-  values_.assign(values, 0.0);
+  values_.assign(values + readings_->size(), 0.0);
   own_values_.assign(
       static_cast<std::size_t>(std::count_if(kind.quantities.begin(), kind.quantities.end(),
                                              [](const Quantity& q) { return q.is_own(); })),
@@ -290,6 +296,7 @@ void Instance::compute(const mjModel* m, mjData* d) {
   }
   if (!layout_.is_valid(state)) throw std::runtime_error("its memory in plugin_state is damaged");
   if (binding_->measure(m, d, binding_memory_(state))) {
+    readings_->read(d, readings_memory_(state), readings_memory_(next), reading_values());
     binding_->update({controller_memory_(state), controller_memory_(next), fault_memory_(state),
                       fault_memory_(next)},
                      report_);
@@ -365,7 +372,10 @@ int Instance::last_touched_body(const mjModel* m, const mjData* d) const noexcep
 
 void Instance::advance(const mjModel* m, mjData* d) noexcept {
   const std::span<double> next(next_state_);
-  if (!fault_(next)) binding_->end_step(m, d, binding_memory_(next));
+  if (!fault_(next)) {
+    binding_->end_step(m, d, binding_memory_(next));
+    readings_->end_step(d, readings_memory_(next));
+  }
   std::copy(next_state_.begin(), next_state_.end(), d->plugin_state + state_address_);
 }
 
@@ -377,7 +387,7 @@ void Instance::fill_values() noexcept {
     *out++ = quantity.is_own() ? *own++ : quantity.of(report_);
   for (const Quantity& quantity : claimed_quantities(kind_)) *out++ = quantity.of(report_);
   binding_->common_values(report_, out);
-  values_.back() = following_error_;
+  values_[values_.size() - readings_->size() - 1] = following_error_;
 }
 
 void Instance::write_sensors(mjData* d) const noexcept {

@@ -12,6 +12,7 @@
 #include "controllers/watch/settling_watch.hpp"
 #include "plugin/controller_pool.hpp"
 #include "plugin/robot_binding.hpp"
+#include "plugin/sensor_readings.hpp"
 
 namespace tendril {
 
@@ -74,6 +75,10 @@ class Instance {
   /// The last of the robot's bodies that touch anything; 0: none.
   [[nodiscard]] int last_touched_body(const mjModel* m, const mjData* d) const noexcept;
   void fill_values() noexcept;
+  /// The numbers of the readings among the values.
+  [[nodiscard]] std::span<double> reading_values() noexcept {
+    return std::span(values_).last(readings_->size());
+  }
 
   const ControllerKind& kind_;
   std::optional<ControllerPool::Key> pool_key_;  // of the controller, if it may be reused
@@ -83,8 +88,9 @@ class Instance {
   std::optional<FollowingWatch> watch_;
   std::optional<SettlingWatch> settling_;
   std::optional<ArrivalWatch> arrival_;  // of a controller from outside the library
+  std::optional<SensorReadings> readings_;
   Block controller_memory_, binding_memory_, watch_memory_, settling_memory_, fault_memory_,
-      arrival_memory_;
+      arrival_memory_, readings_memory_;
   Slot<bool> fault_;
   std::vector<int> controls_;          // addresses in ctrl
   int first_body_ = 0, end_body_ = 0;  // of the robot
@@ -97,8 +103,8 @@ class Instance {
   double following_error_ = kUnknown;
   int lost_servo_ = -1;  // an actuator
   std::vector<double> own_values_, setpoints_, next_state_;
-  std::vector<double>
-      values_;  // of all quantities: status, the controller's, the other common ones
+  // Of all quantities, status, the controller's, the other common ones; then the readings.
+  std::vector<double> values_;
 };
 
 }  // namespace tendril

@@ -64,6 +64,9 @@ struct Scale {
 struct Drift {
   std::vector<double> rate;  ///< [1/s]
 };
+struct Backlash {
+  std::vector<double> width;
+};
 struct Quantize {
   std::vector<double> step;
 };
@@ -74,6 +77,7 @@ struct Dropout {
   double probability = 0.0;  ///< per step
   double duration = 0.0;     ///< [s]
   bool gives_zero = false;   ///< 0, not the last sample
+  double interval = 0.0;     ///< between the steps in which one may begin [s]; 0: every step
 };
 struct Freeze {};
 struct Delay {
@@ -81,10 +85,10 @@ struct Delay {
 };
 
 /// A fault between the truth and a controller. The kinds are in the order in which they act on
-/// one channel: those of the value up to Drift, in the order of the file, then the rest.
+/// one channel: those of the value up to Backlash, in the order of the file, then the rest.
 struct OfMeasurement {
   FaultChannel channel = "q";
-  std::variant<Noise, Bias, Scale, Drift, Quantize, Rate, Dropout, Freeze, Delay> kind;
+  std::variant<Noise, Bias, Scale, Drift, Backlash, Quantize, Rate, Dropout, Freeze, Delay> kind;
 };
 
 // Of the body and its surroundings. Names of elements are shell patterns.

@@ -299,7 +299,8 @@ class ArmController : public Controller {
                                                     common::kVelocityFeedForward,
                                                     common::following_tolerance("0.05"),
                                                     common::kFollowingTime,
-                                                    common::kMeasurementFaults};
+                                                    common::kMeasurementFaults,
+                                                    common::kSensorSeed};
   static constexpr Quantity kCommonQuantities[] = {
       quantity::kStatus,
       common::kTarget,

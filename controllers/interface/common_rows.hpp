@@ -2,6 +2,8 @@
 
 // Rows of the settings and quantities that all controllers of robots of one kind have.
 
+#include <limits>
+
 #include "controllers/interface/controller.hpp"
 #include "controllers/interface/settings.hpp"
 
@@ -12,6 +14,9 @@ inline constexpr SettingInfo kRobot =
 inline constexpr SettingInfo kMeasurementFaults = setting::text(
     "measurement_faults", "",
     "faults of its measurements; written from the `[[fault]]` tables of an experiment");
+inline constexpr SettingInfo kSensorSeed = setting::integer(
+    "sensor_seed", "0", 0, std::numeric_limits<int>::max(),
+    "of the noise and the dropouts of its `[[sensor]]`s; an experiment gives its own seed");
 inline constexpr SettingInfo kGravityCompensation = setting::flag(
     "gravity_compensation", true, "setpoints compensate the gravity load of each servo");
 inline constexpr SettingInfo kVelocityFeedForward = setting::flag(

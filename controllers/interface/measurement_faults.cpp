@@ -26,6 +26,9 @@ struct StrengthOf {
   const std::vector<double>& operator()(const fault::Bias& bias) const { return bias.value; }
   const std::vector<double>& operator()(const fault::Scale& scale) const { return scale.factor; }
   const std::vector<double>& operator()(const fault::Drift& drift) const { return drift.rate; }
+  const std::vector<double>& operator()(const fault::Backlash& backlash) const {
+    return backlash.width;
+  }
   const std::vector<double>& operator()(const fault::Quantize& q) const { return q.step; }
   template <class Other>
   const std::vector<double>& operator()(const Other& /*none*/) const {
@@ -65,12 +68,17 @@ struct MeasurementFaults::Adder {
     entry.began = layout.flag();
     remember(1);
   }
+  void operator()(const fault::Backlash& /*backlash*/) const {
+    entry.began = layout.flag();
+    remember(1);
+  }
   void operator()(const fault::Rate& rate) const {
     entry.steps = whole_steps(rate.period);
     remember(1);
   }
   void operator()(const fault::Dropout& dropout) const {
     entry.steps = whole_steps(dropout.duration);
+    entry.interval = whole_steps(dropout.interval);
     entry.remaining = layout.counter();
     remember(1);
   }
@@ -129,6 +137,15 @@ struct MeasurementFaults::Effect {
       if (entry.strength[i] != 0.0)
         see(i, x[i] + entry.strength[i] * (step.time - entry.fault.start));
   }
+  void operator()(const fault::Backlash& /*backlash*/) noexcept {
+    const bool began = entry.began(step.memory);
+    for (std::size_t i = 0; active && i < x.size(); ++i) {
+      const double half = entry.strength[i] / 2.0;
+      if (began) see(i, std::clamp(entry.sample(step.memory)[i], x[i] - half, x[i] + half));
+    }
+    entry.began(step.next) = active;
+    remember();
+  }
   void operator()(const fault::Quantize& /*quantize*/) noexcept {
     for (std::size_t i = 0; active && i < x.size(); ++i)
       see(i, entry.strength[i] * std::floor(x[i] / entry.strength[i] + 0.5));
@@ -186,10 +203,10 @@ void MeasurementFaults::add(const Fault& fault, std::size_t width, double timest
 
 void MeasurementFaults::sort() {
   const auto stage = [](const Entry& entry) {
-    constexpr std::size_t kLastOfValue = 3;  // Drift
+    constexpr std::size_t kLastOfValue = 4;  // Backlash
     static_assert(std::is_same_v<
                   std::variant_alternative_t<kLastOfValue, decltype(fault::OfMeasurement::kind)>,
-                  fault::Drift>);
+                  fault::Backlash>);
     const std::size_t kind = entry.fault.of_measurement()->kind.index();
     return kind <= kLastOfValue ? 0 : kind;
   };
@@ -204,7 +221,8 @@ bool MeasurementFaults::drops_out(const Entry& entry, const Step& step) noexcept
     left = entry.remaining(step.memory);
     const std::uint64_t last = first_draw(step.number + 1) - 1;
     const auto* const dropout = std::get_if<fault::Dropout>(&entry.fault.of_measurement()->kind);
-    if (left == 0 && dropout != nullptr && entry.draws.uniform(last) < dropout->probability)
+    if (left == 0 && dropout != nullptr && step.number % entry.interval == 0 &&
+        entry.draws.uniform(last) < dropout->probability)
       left = entry.steps;
   }
   entry.remaining(step.next) = std::max(0, left - 1);

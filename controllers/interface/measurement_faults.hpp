@@ -77,6 +77,12 @@ class MeasurementFaults {
     }
     sort();
   }
+  /// Faults of one array of numbers; their channel does not count.
+  MeasurementFaults(std::span<const Fault> faults, std::size_t width, double timestep,
+                    std::uint64_t seed) {
+    for (const Fault& fault : faults) add(fault, width, timestep, seed);
+    sort();
+  }
 
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
@@ -97,6 +103,17 @@ class MeasurementFaults {
     return differs;
   }
 
+  /// The same of one array of numbers, or of the orientation of a pose.
+  template <class Array>
+  bool apply(Array&& array, double time, std::span<const double> memory,
+             std::span<double> next_memory) const noexcept {
+    const Step step{step_(memory), time, memory, next_memory};
+    bool differs = false;
+    for (const Entry& entry : faults_) differs |= apply(entry, step, array);
+    step_(next_memory) = step.number + 1;
+    return differs;
+  }
+
   /// Numbers of memory that one fault may need.
   static constexpr std::size_t kMaxMemory = 1'000'000;
 
@@ -107,6 +124,7 @@ class MeasurementFaults {
     RandomDraws draws;
     std::vector<double> strength = {};  // one for each number of the channel
     int steps = 0;                      // of the period, duration or delay
+    int interval = 1;                   // steps between those in which a dropout may begin
     double keep = 0.0, renew = 1.0;     // of noise with a correlation time
     Slot<bool> began = {};
     Slot<int> remaining = {};

@@ -180,7 +180,8 @@ class MobileController : public Controller {
           "the servos' overshoot remains within the robot's"),
       common::following_tolerance("0.05"),
       common::kFollowingTime,
-      common::kMeasurementFaults};
+      common::kMeasurementFaults,
+      common::kSensorSeed};
   static constexpr Quantity kCommonQuantities[] = {
       quantity::kStatus,
       {"command", "m, rad", "commanded x, y, heading of the platform and joint angles",

@@ -136,7 +136,7 @@ class SnakeController : public Controller {
   /// Of all its controllers: settings, and quantities that are reported.
   static constexpr SettingInfo kCommonSettings[] = {
       common::kRobot, common::following_tolerance("0.3"), common::kFollowingTime,
-      common::kMeasurementFaults};
+      common::kMeasurementFaults, common::kSensorSeed};
   static constexpr Quantity kCommonQuantities[] = {
       quantity::kStatus,
       {"target", "m", "desired position now, world", 3},

@@ -35,6 +35,8 @@ constexpr SignalInfo kSignals[] = {
      "end"},
     {"actuator_energy", "J", MetricOf::Actuator, "the same of the actuator NAME"},
     {"sensor", "", MetricOf::Sensor, "the sensor NAME; its norm if it is a vector"},
+    {"reading_error", "", MetricOf::Sensor,
+     "the norm of the difference between the sensor NAME and its reading"},
     {"winding", "rad", MetricOf::RoundGeom,
      "angle by which an arm winds around the axis of the cylinder or capsule NAME, over the links "
      "between its end faces and no farther from its surface than the link's radius"},
@@ -111,25 +113,16 @@ std::pair<double, double> possible_range(const Metric& metric) noexcept {
     std::string_view signal;
     double high = kInfinity;  // low: 0
   };
-  constexpr Range kRanges[] = {{"tip_error"},
-                               {"angle_error", std::numbers::pi},
-                               {"status", kLastStatus},
-                               {"progress", 1.0},
-                               {"following_error"},
-                               {"path_error"},
-                               {"ik_iterations"},
-                               {"wall_force"},
-                               {"wall_force_single"},
-                               {"penetration"},
-                               {"contact_count"},
-                               {"self_contact_count"},
-                               {"speed"},
-                               {"engine_iterations"},
-                               {"energy"},
-                               {"actuator_energy"},
-                               {"contact_span", 2.0 * std::numbers::pi},
-                               {"real_time_factor"},
-                               {"step_time_mean"},
+  constexpr Range kRanges[] = {{"tip_error"},           {"angle_error", std::numbers::pi},
+                               {"status", kLastStatus}, {"progress", 1.0},
+                               {"following_error"},     {"reading_error"},
+                               {"path_error"},          {"ik_iterations"},
+                               {"wall_force"},          {"wall_force_single"},
+                               {"penetration"},         {"contact_count"},
+                               {"self_contact_count"},  {"speed"},
+                               {"engine_iterations"},   {"energy"},
+                               {"actuator_energy"},     {"contact_span", 2.0 * std::numbers::pi},
+                               {"real_time_factor"},    {"step_time_mean"},
                                {"step_time_p999"}};
   if (metric.statistic == Statistic::SettleTime) return {0.0, kInfinity};
   for (const Range& range : kRanges)

@@ -16,12 +16,20 @@
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/quantities.hpp"
 #include "simulation/scene/switched_off.hpp"
+#include "tendril/model/sensor.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
+
+constexpr std::string_view kReadingError = "reading_error";
+
+double distance(const mjtNum* a, const mjtNum* b, int width) noexcept {
+  using Numbers = Eigen::Map<const Eigen::VectorXd>;
+  return (Numbers(a, width) - Numbers(b, width)).norm();
+}
 
 bool has_round_axis(const mjModel& model, int geom) {
   return model.geom_type[geom] == mjGEOM_CAPSULE || model.geom_type[geom] == mjGEOM_CYLINDER;
@@ -201,6 +209,8 @@ std::string Metrics::problem(const Metric& metric) const {
     return fmt::format("the scene has no sensor '{}'{}", metric.object,
                        meant_object(model_, mjOBJ_SENSOR, model_.nsensor, metric.object));
   }
+  if (metric.signal == kReadingError && reading_of(metric.object) < 0)
+    return fmt::format("the scene has no sensor '{}'", names::reading(metric.object));
   if (of_geom && geom < 0)
     return fmt::format("the scene has no geom '{}'{}", metric.object,
                        meant_object(model_, mjOBJ_GEOM, model_.ngeom, metric.object));
@@ -219,6 +229,10 @@ std::string Metrics::problem(const Metric& metric) const {
   if (info->name == std::string_view("contact_span"))
     return contacts_switched_off(model_, robots_, geom).value_or("");
   return {};
+}
+
+int Metrics::reading_of(const std::string& sensor) const {
+  return mj_name2id(&model_, mjOBJ_SENSOR, names::reading(sensor).c_str());
 }
 
 std::string Metrics::missing_actuator(const Metric& metric, MetricOf of) const {
@@ -254,6 +268,7 @@ int Metrics::add(const Metric& metric, const Window& window, double threshold) {
       source.smallest_is_worst = quantity->smallest_is_worst;
     } else if (info->of == MetricOf::Sensor) {
       source.sensors = {mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str())};
+      if (metric.signal == kReadingError) source.reading = reading_of(metric.object);
     } else {
       source.read = reader_of(metric.signal);
       if (info->of == MetricOf::Actuator) {
@@ -414,7 +429,11 @@ double Metrics::evaluate(const Source& source, const mjModel& model,
     for (const int id : source.sensors) {
       const mjtNum* const values = data.sensordata + model.sensor_adr[id];
       const int width = model.sensor_dim[id];
-      const double value = width == 1 ? values[0] : mju_norm(values, width);
+      const double value =
+          source.reading >= 0
+              ? distance(values, data.sensordata + model.sensor_adr[source.reading], width)
+          : width == 1 ? values[0]
+                       : mju_norm(values, width);
       const bool is_worse = source.smallest_is_worst ? value < worst : value > worst;
       if (is_first || is_worse || std::isnan(value)) worst = value;
       if (std::isnan(value)) break;

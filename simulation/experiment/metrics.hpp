@@ -62,6 +62,7 @@ class Metrics {
     bool smallest_is_worst = false;
     Read read = nullptr;  ///< of other signals
     int object = -1;      ///< geom or actuator, of a signal of one
+    int reading = -1;     ///< sensor that the other one is compared with
     double value = 0.0;
   };
   struct Entry {
@@ -89,6 +90,8 @@ class Metrics {
                                 const mjData& data) const noexcept;
   void read_contacts(const mjModel& model, const mjData& data) noexcept;
   void add_energy(const mjModel& model, const mjData& data) noexcept;
+  /// Returns the sensor that is the reading of another one; -1: none.
+  [[nodiscard]] int reading_of(const std::string& sensor) const;
   [[nodiscard]] std::string missing_actuator(const Metric& metric, MetricOf of) const;
   void find_links();
   /// Sum of angle(link pair) over a robot's pairs; over all robots, the one of largest magnitude.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -136,6 +137,34 @@ void set_files(const ModelFile& file, VirtualFiles& files) {
   if (mobile == nullptr || !mobile->mounted) return;
   const MountedArm& arm = *mobile->mounted;
   files.set(arm.file, model_mjcf(arm.robot, sensor_names(arm.robot.controller.plugin)));
+}
+
+void set_sensor_seed(std::uint64_t seed, std::vector<ModelFile>& models) {
+  static constexpr const char* kSetting = "sensor_seed";
+  static constexpr std::uint64_t kLargest = std::numeric_limits<int>::max();
+  const auto set = [&](auto& robot) {
+    if (robot.sensors.empty()) return;
+    std::vector<ControllerConfig::Setting>& settings = robot.controller.settings;
+    std::erase_if(settings, [](const auto& setting) { return setting.key == kSetting; });
+    settings.push_back({kSetting, fmt::format("{}", seed & kLargest), {}});
+  };
+  for (ModelFile& file : models) {
+    std::visit(
+        [&]<class D>(D& description) {
+          if constexpr (RobotKind<D>) set(description);
+        },
+        file.model);
+    if (file.names_files()) set(*file.arm());
+  }
+}
+
+void require_sampled(const std::vector<ModelFile>& models, double timestep) {
+  for (const ModelFile& file : models) {
+    if (const auto robot = file.robot()) require_sampled(sensors_of(*robot), timestep);
+    const auto* const mobile = std::get_if<MobileDescription>(&file.model);
+    if (mobile != nullptr && mobile->mounted)
+      require_sampled(mobile->mounted->robot.sensors, timestep);
+  }
 }
 
 bool set_integration(const mjOption& option, std::vector<ModelFile>& models) {

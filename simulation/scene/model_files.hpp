@@ -2,6 +2,7 @@
 
 #include <mujoco/mujoco.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -43,6 +44,12 @@ struct ModelFile {
 
 /// Hands the engine the texts that have been read, so that it does not read the files again.
 void set_files(const ModelFile& file, VirtualFiles& files);
+
+/// Gives the controllers of robots with sensors the seed of the readings.
+void set_sensor_seed(std::uint64_t seed, std::vector<ModelFile>& models);
+
+/// Throws ModelError for a sensor whose rate or delay this timestep [s] does not allow.
+void require_sampled(const std::vector<ModelFile>& models, double timestep);
 
 /// Writes the arms for these options: their damping and armature depend on integrator and timestep.
 /// Returns whether that changes any.

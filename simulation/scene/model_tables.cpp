@@ -1,6 +1,7 @@
 #include "simulation/scene/model_tables.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -37,6 +38,12 @@ const char* joint_type(int type) {
   }
 }
 
+/// Tells whether a sensor measures a curvature: that of a robot file has the name of its tendon.
+bool is_grating(const mjModel& model, int sensor) {
+  return object_name(model, mjOBJ_SENSOR, sensor) ==
+         object_name(model, mjOBJ_TENDON, model.sensor_objid[sensor]);
+}
+
 /// Unit of a sensor of MuJoCo; empty where it depends on more than the sensor.
 const char* unit_of(const mjModel& model, int sensor) {
   const int object = model.sensor_objid[sensor];
@@ -51,9 +58,10 @@ const char* unit_of(const mjModel& model, int sensor) {
       return "N";
     case mjSENS_TORQUE:
       return "N m";
+    case mjSENS_TENDONPOS:
+      return is_grating(model, sensor) ? "1/m" : "m";
     case mjSENS_FRAMEPOS:
     case mjSENS_SUBTREECOM:
-    case mjSENS_TENDONPOS:
     case mjSENS_TENDONLIMITPOS:
     case mjSENS_GEOMDIST:
       return "m";
@@ -90,6 +98,19 @@ const char* unit_of(const mjModel& model, int sensor) {
   }
 }
 
+/// Unit of a sensor that is none of a controller's quantities: of a reading, that of its sensor.
+const char* unit_of_other(const mjModel& model, int sensor) {
+  const std::optional<std::string> shown = shown_quantity(&model, sensor);
+  if (!shown) return unit_of(model, sensor);
+  const RobotNames names = robot_names(&model, model.sensor_plugin[sensor]);
+  for (int i = 0; i < model.nsensor; ++i) {
+    const std::string name = object_name(model, mjOBJ_SENSOR, i);
+    if (const auto own = names.element(name); own && names::reading(std::string(*own)) == *shown)
+      return unit_of(model, i);
+  }
+  return "";
+}
+
 /// Names and units of the coordinates of an arm, as its commands have them.
 Json coordinates_of(const ContinuumDescription& arm) {
   Json list = Json::array();
@@ -123,7 +144,7 @@ RolloutAttributes model_tables(const mjModel& model) {
   RolloutAttributes tables;
   tables["sensors"] = table(model.nsensor, [&](int i) {
     const ReportedQuantity quantity =
-        quantity_of(model, i, declared).value_or(ReportedQuantity{"", unit_of(model, i), ""});
+        quantity_of(model, i, declared).value_or(ReportedQuantity{"", unit_of_other(model, i), ""});
     Json row{{"name", name(mjOBJ_SENSOR, i)},
              {"address", model.sensor_adr[i]},
              {"dimension", model.sensor_dim[i]},

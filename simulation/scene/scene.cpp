@@ -131,8 +131,8 @@ void add_friction_notice(ModelFile& file, std::vector<std::string>& notices) {
 class SceneLoader {
  public:
   SceneLoader(const fs::path& file, std::span<const Setting> settings,
-              std::span<const Fault> faults)
-      : file_(file), name_(file.string()), settings_(settings), faults_(faults) {}
+              std::span<const Fault> faults, std::uint64_t seed)
+      : file_(file), name_(file.string()), settings_(settings), faults_(faults), seed_(seed) {}
 
   Scene load() {
     scene_.notices = take_plugin_notices();
@@ -140,7 +140,9 @@ class SceneLoader {
     read();
     parse();
     // Its options are known now.
-    if (set_integration(option_with(settings_, scene_.spec->option), models_)) {
+    const mjOption option = option_with(settings_, scene_.spec->option);
+    require_sampled(models_, option.timestep);
+    if (set_integration(option, models_)) {
       (void)take_engine_warnings();
       parse();
     }
@@ -169,6 +171,7 @@ class SceneLoader {
       scene_.source_files = std::move(files.texts);
       models_ = std::move(files.models);
     }
+    set_sensor_seed(seed_, models_);
     for (ModelFile& model : models_) {
       if (auto robot = model.robot()) robots_.push_back(std::move(*robot));
       const bool is_mobile = std::holds_alternative<MobileDescription>(model.model);
@@ -246,6 +249,7 @@ class SceneLoader {
   const std::string name_;
   std::span<const Setting> settings_;
   std::span<const Fault> faults_;
+  std::uint64_t seed_;  // of what sensors read
   std::vector<ModelFile> models_;
   std::vector<RobotDescription> robots_;  // of the files, and the arms on platforms
   std::vector<KeyframeSizes> keyframes_;  // as written
@@ -261,7 +265,7 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings,
   load_engine();
   std::vector<Setting> all(settings.begin(), settings.end());
   if (auto setting = measurement_fault_setting(faults, seed)) all.push_back(std::move(*setting));
-  return SceneLoader(file, all, faults).load();
+  return SceneLoader(file, all, faults, seed).load();
 }
 
 ModelText model_file_mjcf(const fs::path& file) {

@@ -36,7 +36,7 @@ struct Scene {
 /// value: what is allowed`.
 /// @param faults  those of measurements are handed to the controllers, delays of actuators to the
 ///                engine; the others: PhysicalFaults
-/// @param seed    of the faults' draws
+/// @param seed    of the draws of faults and sensors
 [[nodiscard]] Scene load_scene(const std::filesystem::path& file,
                                std::span<const Setting> settings = {},
                                std::span<const Fault> faults = {}, std::uint64_t seed = 0);

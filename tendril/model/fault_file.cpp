@@ -67,6 +67,10 @@ void read(const Fields& fields, fault::Drift& drift) {
   drift.rate = strength(fields, "rate", kAnyNumber);
 }
 
+void read(const Fields& fields, fault::Backlash& backlash) {
+  backlash.width = strength(fields, "width", kNotNegativeNumber);
+}
+
 void read(const Fields& fields, fault::Quantize& quantize) {
   quantize.step = strength(fields, "step", kPositiveNumber);
 }
@@ -165,6 +169,7 @@ constexpr Kind kKinds[] = {of_measurement<fault::Noise>("noise", "sigma correlat
                            of_measurement<fault::Bias>("bias", "value"),
                            of_measurement<fault::Scale>("scale", "factor"),
                            of_measurement<fault::Drift>("drift", "rate"),
+                           of_measurement<fault::Backlash>("backlash", "width"),
                            of_measurement<fault::Quantize>("quantize", "step"),
                            of_measurement<fault::Rate>("rate", "period"),
                            of_measurement<fault::Dropout>("dropout", "probability duration mode"),

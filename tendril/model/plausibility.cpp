@@ -40,6 +40,7 @@ class PlausibilityWarnings {
   explicit PlausibilityWarnings(double gravity) : gravity_(gravity) {}
 
   void operator()(const ContinuumDescription& robot) {
+    sensors(robot);
     double weight = 0.0, moment = 0.0;  // of what is past a section's start, held horizontally
     std::vector<double> moments(robot.sections.size());
     for (std::size_t i = robot.sections.size(); i-- > 0;) {
@@ -59,11 +60,13 @@ class PlausibilityWarnings {
   }
 
   void operator()(const SnakeDescription& snake) {
+    sensors(snake);
     links(snake);
     if (snake.start) start(*snake.start, snake.surroundings().reach);
   }
 
   void operator()(const MobileDescription& robot) {
+    sensors(robot);
     const PlatformPhysics& platform = robot.platform;
     const MobileRobotParameters& size = robot.parameters;
     density("platform", "mass", platform.mass, size.platform_length,
@@ -114,6 +117,15 @@ class PlausibilityWarnings {
 
  private:
   void say(NoticeCode code, const std::string& text) { lines.push_back(notice_text(code, text)); }
+
+  template <class Robot>
+  void sensors(const Robot& robot) {
+    if (robot.sensors.empty() || !robot.controller.plugin.empty()) return;
+    say("sensors-not-read",
+        fmt::format("sensor {}: the robot has no controller: the model has the ideal sensors, and "
+                    "no readings with noise, rate or delay",
+                    robot.sensors.front().name));
+  }
 
   /// Adds a line for a number whose size is above what is plausible; tells whether it is.
   bool flag(const std::string& name, const char* key, double value, const char* unit, double most,

@@ -210,6 +210,10 @@ ControllerConfig& controller_of(RobotDescription& robot) {
   return std::visit([](auto& d) -> ControllerConfig& { return d.controller; }, robot);
 }
 
+std::span<const RobotSensor> sensors_of(const RobotDescription& robot) {
+  return std::visit([](const auto& d) -> std::span<const RobotSensor> { return d.sensors; }, robot);
+}
+
 std::optional<RobotDescription> as_robot(const ModelDescription& model) {
   return std::visit(
       []<class D>(const D& d) -> std::optional<RobotDescription> {

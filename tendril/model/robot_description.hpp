@@ -84,6 +84,7 @@ template <class D>
 
 [[nodiscard]] const ControllerConfig& controller_of(const RobotDescription& robot);
 [[nodiscard]] ControllerConfig& controller_of(RobotDescription& robot);
+[[nodiscard]] std::span<const RobotSensor> sensors_of(const RobotDescription& robot);
 
 /// Reads the robot that a controller's configuration holds as texts: its own, and that of an arm on
 /// a platform. Settings have the texts of their files already, and the model has the skin, so no

@@ -194,3 +194,34 @@ TEST_CASE("measurement faults: lists of the wrong length and endless memories ar
   const std::vector<Fault> delays{fault_of(fault::Delay{2.0})};
   CHECK_THROWS_AS(MeasurementFaults(delays, ArmMeasurement(2), 1e-6, kSeed), ModelError);
 }
+
+TEST_CASE("measurement faults: backlash follows at the ends of its dead zone", "[faults]") {
+  // Coordinate 0 grows by 1 in a step, coordinate 1 falls by 2: after the first steps they drag.
+  const auto dragged = seen({fault_of(fault::Backlash{{3.0}})}, 8);
+  for (int k = 0; k < 8; ++k) {
+    CAPTURE(k);
+    const Eigen::Vector2d held = truth(0), end = truth(k) + Eigen::Vector2d(-1.5, 1.5);
+    CHECK(dragged[static_cast<std::size_t>(k)] ==
+          Eigen::Vector2d(std::max(held[0], end[0]), std::min(held[1], end[1])));
+  }
+  // It begins anew from the truth of the step in which it starts.
+  Fault late = fault_of(fault::Backlash{{3.0, 0.0}});
+  late.start = 0.035;
+  const auto later = seen({late}, 8);
+  CHECK(later[3] == truth(3));
+  CHECK(later[4] == truth(4));
+  CHECK(later[5] == Eigen::Vector2d(truth(4)[0], truth(5)[1]));
+}
+
+TEST_CASE("measurement faults: a dropout with an interval begins in its steps alone", "[faults]") {
+  const fault::Dropout sample{.probability = 0.3, .duration = 0.05, .interval = 0.05};
+  const auto held = seen({fault_of(sample)}, 5000);
+  int lost = 0;
+  for (int k = 5; k < 5000; k += 5) {
+    const bool is_lost = held[static_cast<std::size_t>(k)] != truth(k);
+    lost += is_lost ? 1 : 0;
+    for (int i = 1; i < 5; ++i)  // all of the interval or none of it
+      REQUIRE((held[static_cast<std::size_t>(k + i)] != truth(k + i)) == is_lost);
+  }
+  CHECK(lost == Approx(0.3 * 999).margin(4.0 * std::sqrt(0.3 * 0.7 * 999)));
+}

@@ -93,6 +93,36 @@ kind = "mckibben"
 braid_angle = 0.4
 )";
 
+constexpr std::string_view kSensorArm = R"(
+[[section]]
+constant_length = 0.1
+bend_limit = 1
+[[tendon]]
+angle = 0
+distance = 0.005
+[[sensor]]
+kind = "tip_tracker"
+name = "a"
+[[sensor]]
+kind = "tendon_encoder"
+name = "b"
+[[sensor]]
+kind = "markers"
+name = "c"
+places = [0.5]
+)";
+constexpr std::string_view kSensorSnake = R"(
+kind = "snake"
+link_length = 0.06
+[[sensor]]
+kind = "joint_encoder"
+name = "a"
+[[sensor]]
+kind = "motor_current"
+name = "b"
+torque_constant = 2
+)";
+
 constexpr std::string_view kFreeSnake = R"(
 kind = "snake"
 link_length = 0.06
@@ -175,6 +205,12 @@ TEST_CASE("reference: keys of arms are those of their readers", "[reference]") {
   for (const char* const table :
        {"section", "tendon", "chamber", "base", "tip", "gripper", "skin", "medium", "start"})
     check_generated(kPage, std::string("arm ") + table, key_table(log, table));
+}
+
+TEST_CASE("reference: keys of sensors are those of their readers", "[reference]") {
+  const KeyLog log(kKeyLogFile);
+  read({kSensorArm, kSensorSnake});
+  check_generated(kPage, "sensor", key_table(log, "sensor"));
 }
 
 TEST_CASE("reference: keys of snakes are those of their readers", "[reference]") {

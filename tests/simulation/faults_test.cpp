@@ -318,3 +318,21 @@ TEST_CASE("faults: what is wrong is reported in one line", "[faults]") {
     CHECK(error.find('\n') == error.npos);
   }
 }
+
+TEST_CASE("sensors: the seed of a run is that of the readings", "[faults]") {
+  for (const auto& [seed, text] : {std::pair(std::uint64_t{0}, "0"), {7, "7"}}) {
+    const Scene scene = load_scene("scenes/sensors/sensors.xml", {}, {}, seed);
+    REQUIRE(scene.robots.size() == 1);
+    CHECK(scene.robots[0].config(*scene.model, "sensor_seed") == text);
+  }
+  const Scene other = load_scene("scenes/reach/reach.xml", {}, {}, 7);  // has no sensors
+  CHECK(other.robots.at(0).config(*other.model, "sensor_seed").empty());
+}
+
+TEST_CASE("sensors: a rate above that of the scene's steps is refused", "[faults]") {
+  const std::vector<Setting> slow{{"option.timestep", Value::parse("0.02"), "--set"}};
+  CHECK_THROWS_WITH(
+      load_scene("scenes/sensors/sensors.xml", slow),
+      Catch::Contains("arm.toml:88: sensor gratings: rate = 100: must be at most 50 Hz, one "
+                      "sample in each timestep of 0.02 s"));
+}

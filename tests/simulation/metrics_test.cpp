@@ -135,13 +135,27 @@ TEST_CASE("metrics: every documented name is read, others are refused", "[metric
   }
 }
 
+TEST_CASE("metrics: the error of a reading is its distance from the sensor", "[metrics]") {
+  const ModelPtr model = model_of(R"(<mujoco><worldbody/><sensor><user name="s" dim="2"/>
+      <user name="s_reading" dim="2"/><user name="t" dim="1"/></sensor></mujoco>)");
+  const DataPtr data = make_data(*model);
+  Metrics metrics(*model);
+  metrics.add(parse_metric("reading_error:s:max"));
+  CHECK_THROWS_WITH(metrics.add(parse_metric("reading_error:t:max")),
+                    Catch::Contains("the scene has no sensor 't_reading'"));
+  const double values[] = {1.0, 2.0, 4.0, -2.0};
+  std::copy_n(values, 4, data->sensordata);
+  metrics.sample(*model, *data, 0.0);
+  CHECK(metrics.value(0) == Approx(5.0));
+}
+
 TEST_CASE("metrics: every signal of the table can be measured where its scene provides it",
           "[metrics]") {
   const ModelPtr model = model_of("<mujoco>" + robot_tuple("base") +
                                   R"(<worldbody><geom name="post" type="capsule" size=".1 1"/>
         <body name="base"><joint name="j" axis="0 0 1" range="-1 1"/><geom size="0.1"/></body></worldbody>
       <actuator><motor name="NAME" joint="j"/></actuator>
-      <sensor><user name="NAME" dim="1"/></sensor></mujoco>)");
+      <sensor><user name="NAME" dim="1"/><user name="NAME_reading" dim="1"/></sensor></mujoco>)");
   const DataPtr data = make_data(*model);
   Metrics metrics(*model);
   for (const SignalInfo& signal : signal_table()) {

@@ -69,7 +69,11 @@ TEST_CASE("model tables: a controller's sensors have its quantities and units", 
     int dimension;
   };
   const auto c = GENERATE(values<Case>(
-      {{"scenes/reach/reach.xml", "arm_tip_error", "tip_error", "m", 1},
+      {{"scenes/sensors/sensors.xml", "arm_tracker_position_reading", "", "m", 3},
+       {"scenes/sensors/sensors.xml", "arm_gratings_2_y", "", "1/m", 1},
+       {"scenes/sensors/sensors.xml", "arm_gratings_2_y_reading", "", "1/m", 1},
+       {"scenes/sensors/sensors.xml", "arm_t1_length", "", "m", 1},
+       {"scenes/reach/reach.xml", "arm_tip_error", "tip_error", "m", 1},
        {"scenes/reach/reach.xml", "arm_command", "command", "rad, m", 6},
        {"scenes/youbot_clutter/youbot_clutter.xml", "Y_command", "command", "m, rad", 8},
        {"scenes/snake_path/snake_path.xml", "S_joint_margin", "joint_margin", "rad", 1}}));

@@ -8,6 +8,7 @@
 
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model/continuum/mjcf.hpp"
+#include "tendril/model/continuum/sensors.hpp"
 #include "tendril/model/readers.hpp"
 #include "tendril/model_error.hpp"
 
@@ -37,7 +38,8 @@ constexpr KeyInfo kKeys[]{
     {"section", "", kTable, kTable},
     {"tendon", "", kTable, kTable},
     {"chamber", "", kTable, kTable},
-    {"medium", "", kTable, kTable}};
+    {"medium", "", kTable, kTable},
+    {"sensor", "", kTable, kTable}};
 
 void refuse_unknown_keys(const Fields& top) {
   std::vector<KeyInfo> keys(std::begin(kKeys), std::end(kKeys));
@@ -149,6 +151,7 @@ ContinuumDescription ContinuumDescription::read(const FileContents& file) {
   refuse_tendons_in_guide(top, robot);
   read_drives(top, robot);
   read_parts(file, robot);
+  robot.sensors = read_arm_sensors(top, robot);
   if (top.has("medium")) robot.medium = read_medium(top.table("medium"));
   if (top.has("start")) robot.start = read_start(top.table("start"), robot);
   require_turning(top, robot);

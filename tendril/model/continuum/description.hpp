@@ -25,6 +25,7 @@
 #include "tendril/model/controller_config.hpp"
 #include "tendril/model/medium.hpp"
 #include "tendril/model/robot_kind.hpp"
+#include "tendril/model/sensor.hpp"
 
 namespace tendril {
 
@@ -61,6 +62,7 @@ struct ContinuumDescription {
   std::optional<Medium> medium;
   std::vector<std::shared_ptr<const ArmPart>> parts;  ///< that it carries
   std::optional<StartPose> start;
+  std::vector<RobotSensor> sensors;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
 

@@ -5,6 +5,7 @@
 #include "tendril/model/continuum/arm_document.hpp"
 #include "tendril/model/continuum/disks.hpp"
 #include "tendril/model/continuum/immersion.hpp"
+#include "tendril/model/continuum/sensors.hpp"
 #include "tendril/model/mjcf_document.hpp"
 
 namespace tendril {
@@ -22,13 +23,14 @@ int solver_iterations(const ContinuumDescription& robot) {
   return std::max(100, 4 * (drive_tendon_count(robot) + tendon_count(robot)));
 }
 
-void ContinuumDescription::write(MjcfDocument& mjcf, std::span<const std::string> sensors) const {
+void ContinuumDescription::write(MjcfDocument& mjcf,
+                                 std::span<const std::string> quantities) const {
   mjcf.set_options(solver_iterations(*this),
                    integrator == Integrator::Discrete ? "discrete" : "implicitfast", timestep);
   mjcf.declare_robot();
   mjcf.keyframe = keyframe_of(start);
   ArmDocument arm(*this, mjcf);
-  mjcf.add_controller(controller, arm.base, text, sensors);
+  mjcf.add_controller(controller, arm.base, text, quantities);
   write_guide(arm);
   write_base(arm);
   write_chain(arm);
@@ -41,6 +43,7 @@ void ContinuumDescription::write(MjcfDocument& mjcf, std::span<const std::string
   write_section_ends(arm);
   write_excludes(arm);
   for (const auto& part : parts) part->write(arm);
+  write_arm_sensors(arm);
 }
 
 std::string continuum_mjcf(const ContinuumDescription& robot,

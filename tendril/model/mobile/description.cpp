@@ -8,6 +8,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "tendril/model/mobile/sensors.hpp"
 #include "tendril/model/readers.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model_error.hpp"
@@ -24,6 +25,7 @@ constexpr KeyInfo kTopKeys[]{{"kind", "", "`\"mobile\"`", "required"},
                              {"yaw", "", kTable, kTable},
                              {"link", "", kTable, kTable},
                              {"tool", "", kTable, kTable},
+                             {"sensor", "", kTable, kTable},
                              {"start", "", kTable, kTable},
                              {"controller", "", kTable, kTable}};
 constexpr KeyInfo kPlatformKeys[]{{"length", "m", "along x"},
@@ -289,7 +291,8 @@ MobileDescription MobileDescription::read(const FileContents& file) {
   }
   read_platform(top.table("platform"), robot);
   if (is_mounted) {
-    for (const std::string_view key : {"yaw", "link", "tool", "self_collision", "start"}) {
+    for (const std::string_view key :
+         {"yaw", "link", "tool", "self_collision", "sensor", "start"}) {
       if (top.has(key)) top.refuse(key, "is for an arm of joints; this one has a file, arm.file");
     }
     robot.mounted = read_mount(file);
@@ -297,6 +300,7 @@ MobileDescription MobileDescription::read(const FileContents& file) {
     read_joints(top, robot);
   }
   if (top.has("start")) robot.start = read_start(top.table("start"), robot);
+  robot.sensors = read_mobile_sensors(top, robot);
   robot.controller = read_controller(file);
   return robot;
 }

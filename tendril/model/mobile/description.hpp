@@ -14,6 +14,7 @@
 #include "tendril/mobile/speed.hpp"
 #include "tendril/model/continuum/description.hpp"
 #include "tendril/model/robot_kind.hpp"
+#include "tendril/model/sensor.hpp"
 
 namespace tendril {
 
@@ -75,6 +76,7 @@ struct MobileDescription {
   bool joint_motors = false;          ///< instead of the joints' servos: commands are torques
   bool self_collision = false;
   std::optional<MobileStart> start;
+  std::vector<RobotSensor> sensors;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
 

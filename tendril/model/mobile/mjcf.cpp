@@ -51,6 +51,7 @@ class Writer {
       arm(body);
       excludes();
     }
+    write_sensors(robot_.sensors, robot_.controller.plugin, mjcf_);
     mjcf_.declare_robot();
     if (robot_.start) mjcf_.keyframe = Keyframe::PositionsAndCommands;
   }
@@ -235,8 +236,8 @@ class Writer {
 
 }  // namespace
 
-void MobileDescription::write(MjcfDocument& mjcf, std::span<const std::string> sensors) const {
-  Writer(*this, mjcf).write(sensors);
+void MobileDescription::write(MjcfDocument& mjcf, std::span<const std::string> quantities) const {
+  Writer(*this, mjcf).write(quantities);
 }
 
 std::string mobile_mjcf(const MobileDescription& robot, std::span<const std::string> sensors) {

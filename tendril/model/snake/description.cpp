@@ -7,6 +7,7 @@
 
 #include "tendril/model/medium.hpp"
 #include "tendril/model/readers.hpp"
+#include "tendril/model/snake/sensors.hpp"
 #include "tendril/snake/gait.hpp"
 
 namespace tendril {
@@ -45,6 +46,7 @@ constexpr KeyInfo kTopKeys[]{
     {"start", "", kTable, kTable},
     {"controller", "", kTable, kTable},
     {"medium", "", kTable, kTable},
+    {"sensor", "", kTable, kTable},
     {"joint_command", "",
      "`\"torque\"`: motors instead of servos, whose commands are torques in N m ([moments and "
      "torques](#moments-and-torques))"}};
@@ -301,6 +303,7 @@ SnakeDescription SnakeDescription::read(const FileContents& file) {
     snake.medium = read_medium(medium);
   }
   if (top.has("start")) snake.start = read_start(top.table("start"), snake);
+  snake.sensors = read_snake_sensors(top, snake);
   snake.controller = read_controller(file);
   return snake;
 }

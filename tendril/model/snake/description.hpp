@@ -13,6 +13,7 @@
 #include "tendril/model/controller_config.hpp"
 #include "tendril/model/medium.hpp"
 #include "tendril/model/robot_kind.hpp"
+#include "tendril/model/sensor.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
 namespace tendril {
@@ -104,6 +105,7 @@ struct SnakeDescription {
   double feed_gain = 2e5;         ///< [N/m]
   double feed_force_limit = 1e4;  ///< [N]
   std::optional<SnakeStart> start;
+  std::vector<RobotSensor> sensors;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
 

@@ -37,6 +37,7 @@ class Writer {
     chain(first_body(base));
     excludes();
     if (snake_.scales) scales(*snake_.scales);
+    write_sensors(snake_.sensors, snake_.controller.plugin, mjcf_);
     mjcf_.declare_robot();
     if (snake_.start) mjcf_.keyframe = Keyframe::PositionsAndCommands;
   }
@@ -275,8 +276,8 @@ std::vector<double> start_angles(const SnakeDescription& snake) {
   return angles;
 }
 
-void SnakeDescription::write(MjcfDocument& mjcf, std::span<const std::string> sensors) const {
-  Writer(*this, mjcf).write(sensors);
+void SnakeDescription::write(MjcfDocument& mjcf, std::span<const std::string> quantities) const {
+  Writer(*this, mjcf).write(quantities);
 }
 
 std::string snake_mjcf(const SnakeDescription& snake, std::span<const std::string> sensors) {

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "controllers/interface/measurement_faults.hpp"
+#include "plugin/instance_context.hpp"
+
+namespace tendril {
+
+/// What the computer of a robot reads of its `[[sensor]]`s: their values with noise, resolution,
+/// rate, delay and lost samples. Positions are those of the step. Velocities and forces are those
+/// of the step before, because a controller runs before the engine knows them.
+class SensorReadings {
+ public:
+  /// Throws ModelError for a rate or a delay that the timestep does not allow.
+  explicit SensorReadings(const InstanceContext& context);
+
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+  /// Numbers of all readings.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Finds the sensors in a compiled model. Throws ModelError if one is missing.
+  void bind(const InstanceContext& context);
+
+  /// Writes the readings of this step. On entry `next` is a copy of `memory`.
+  void read(const mjData* d, std::span<const double> memory, std::span<double> next,
+            std::span<double> readings) const noexcept;
+  /// Keeps what is only known at the end of a step.
+  void end_step(const mjData* d, std::span<double> next) const noexcept;
+
+ private:
+  struct Reading {
+    MeasurementFaults faults;
+    std::size_t width;
+    bool is_orientation;
+    Block memory = {}, late = {};  // `late` is empty for positions
+    int address = -1;              // in sensordata
+  };
+  static void read_orientation(const Reading& reading, double time, std::span<const double> memory,
+                               std::span<double> next, std::span<double> quaternion) noexcept;
+
+  MemoryLayout layout_;
+  std::vector<Reading> readings_;
+  std::size_t size_ = 0;
+};
+
+/// Position of a reading among all numbers that a robot's readings are: first index and count, by
+/// the name of its sensor without prefix; nothing if the robot has no such reading.
+[[nodiscard]] std::optional<std::pair<std::size_t, int>> reading_range(
+    const RobotDescription& robot, std::string_view name);
+
+}  // namespace tendril

@@ -1,0 +1,37 @@
+#include "tendril/model/mobile/sensors.hpp"
+
+#include "tendril/model/mobile/mjcf.hpp"
+#include "tendril/model/sensor_reader.hpp"
+
+namespace tendril {
+namespace {
+
+std::vector<std::string> joint_names(const MobileDescription& robot) {
+  std::vector<std::string> joints;
+  for (std::size_t j = 1; j <= robot.links.size() + 2; ++j)
+    joints.push_back(names::arm_joint(static_cast<int>(j)));
+  return joints;
+}
+
+constexpr SensorKind<MobileDescription> kKinds[]{
+    kTipTracker<MobileDescription>,
+    {"joint_encoder",
+     {},
+     kJointEncoderKeys,
+     [](const Fields& fields, const MobileDescription& robot, RobotSensor& sensor) {
+       add_joint_encoder(fields, joint_names(robot), sensor);
+     }},
+    {"motor_current",
+     {},
+     kMotorCurrentKeys,
+     [](const Fields& fields, const MobileDescription& robot, RobotSensor& sensor) {
+       add_motor_current(fields, joint_names(robot), sensor);
+     }}};
+
+}  // namespace
+
+std::vector<RobotSensor> read_mobile_sensors(const Fields& top, const MobileDescription& robot) {
+  return read_sensors<MobileDescription>(top, robot, kKinds);
+}
+
+}  // namespace tendril

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tendril/fault.hpp"
+
+namespace tendril {
+
+class MjcfDocument;
+
+namespace names {
+/// Sensor "tracker_position_reading".
+[[nodiscard]] std::string reading(const std::string& sensor);
+}  // namespace names
+
+/// A sensor of the engine, and what the robot's computer reads of it.
+struct EngineSensor {
+  std::string name;  ///< "tracker_position", without attach prefix
+  std::string type;  ///< element of MJCF, "framepos"
+  std::vector<std::pair<std::string, std::string>> attributes;
+  int width = 1;                ///< numbers
+  bool is_orientation = false;  ///< a unit quaternion
+  /// Of velocities or forces, which the engine knows at the end of a step: they are read in the
+  /// next one.
+  bool is_late = false;
+  std::vector<Fault> imperfections;  ///< between its value and the reading
+};
+
+/// A `[[sensor]]` of a robot file: sensors of the engine, with what they need in the model.
+struct RobotSensor {
+  /// A site on the body.
+  struct Site {
+    std::string name;
+    double place = 0.0;       ///< fraction of the body's length
+    bool is_on_base = false;  ///< at its origin instead, before any feed
+  };
+  /// A fixed tendon whose length is a component of the curvature.
+  struct Grating {
+    std::string name;
+    double place = 0.0;
+    char component = 'x';  ///< towards x or y of the body there
+  };
+
+  std::string name;
+  std::string origin;              ///< `arm.toml:12`
+  double rate = 0.0, delay = 0.0;  ///< [Hz], [s]; 0: every step, at once
+  std::vector<EngineSensor> sensors;
+  std::vector<Site> sites;
+  std::vector<Grating> gratings;
+};
+
+/// Throws ModelError for a rate or a delay that a simulation with this timestep [s] cannot have.
+void require_sampled(std::span<const RobotSensor> sensors, double timestep);
+
+/// Adds the sensors of the engine, and with a controller their readings. Throws ModelError for a
+/// name that another sensor has.
+/// @param plugin  of the robot's controller; empty: it has none
+void write_sensors(std::span<const RobotSensor> sensors, const std::string& plugin,
+                   MjcfDocument& mjcf);
+
+}  // namespace tendril
