@@ -91,7 +91,7 @@ void read_curvature(const Fields& fields, const ContinuumDescription& robot, Rob
     if (!link.has_hinges())
       fields.refuse("places",
                     fmt::format("{:g} is where section {} does not bend", place, link.section));
-    const BendPlane plane = robot.physics[static_cast<std::size_t>(link.section - 1)].bend_plane;
+    const BendPlane plane = robot.sections[static_cast<std::size_t>(link.section - 1)].bend_plane;
     for (const char component : {'x', 'y'}) {
       if (plane == (component == 'x' ? BendPlane::YZ : BendPlane::XZ)) continue;
       const std::string name = fmt::format("{}_{}_{}", sensor.name, number, component);
