@@ -11,6 +11,8 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+constexpr auto is_0 = [](double number) { return number == 0.0; };
+
 /// Replaces `stacked` by its triangular factor R, R^T R = stacked^T stacked, in its first rows.
 void triangularize(MatrixXd& stacked, VectorXd& workspace) noexcept {
   const Eigen::Index rows = stacked.rows(), columns = stacked.cols();
@@ -51,18 +53,18 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
   const int times = delays_.empty() ? 1 : 1 + *std::max_element(delays_.begin(), delays_.end());
   head_ = layout_.index(0, times - 1);
   filled_ = layout_.index(0, times);
-  x_slot_ = layout_.vector(N);
-  L_slot_ = layout_.matrix<MatrixXd>(N, N);
+  for (State* const state : {&now_, &oldest_}) {
+    state->x = layout_.vector(N);
+    state->L = layout_.matrix<MatrixXd>(N, N);
+  }
   ring_.resize(static_cast<std::size_t>(times));
   for (Time& time : ring_) {
-    time.x = layout_.vector(N);
     time.tension = layout_.vector(t);
     time.moment = layout_.vector(n);
     time.values = layout_.vector(values);
-    time.L = layout_.matrix<MatrixXd>(N, N);
     time.feed = layout_.number();
     time.spin = layout_.number();
-    time.present = layout_.indices(delays_.size(), 0, 1);
+    time.present = layout_.indices(static_cast<std::size_t>(values), 0, 1);
   }
 
   moment_noise_ = options.bend_noise * arm.scale_moment();
@@ -100,12 +102,24 @@ const ArmEstimator::Time& ArmEstimator::time(std::span<const double> memory,
 void ArmEstimator::start(std::span<double> memory, const VectorXd& q) const noexcept {
   layout_.reset(memory);
   const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
-  x_slot_(memory).head(n) = q;
-  auto deviations = L_slot_(memory).diagonal();
+  oldest_.x(memory).head(n) = q;
+  auto deviations = oldest_.L(memory).diagonal();
   deviations.head(n) = options_.start_bend * arm_.scale();
   deviations.segment(n, n) = options_.start_rate * arm_.scale();
   deviations.segment<3>(2 * n).setConstant(options_.start_force);
   deviations.tail(t).setConstant(options_.friction_deviation);
+  now_.x(memory) = oldest_.x(std::span<const double>(memory));
+  now_.L(memory) = oldest_.L(std::span<const double>(memory));
+}
+
+void ArmEstimator::load(std::span<const double> memory, const State& state) noexcept {
+  x_ = state.x(memory);
+  L_ = state.L(memory);
+}
+
+void ArmEstimator::store(const State& state, std::span<double> memory) const noexcept {
+  state.x(memory) = x_;
+  state.L(memory) = L_;
 }
 
 void ArmEstimator::load_input(std::span<const double> memory, const Time& time) noexcept {
@@ -159,14 +173,17 @@ Innovation ArmEstimator::correct(std::span<const double> memory, const Time& tim
                                  int steps_back) noexcept {
   Innovation innovation;
   for (std::size_t i = 0; i < delays_.size(); ++i) {
-    if (time.present(memory)[i] == 0.0) continue;
+    const auto flags = time.present(memory).subspan(static_cast<std::size_t>(first_value_[i]));
     const int s = static_cast<int>(i), rows = sensors_.row_count(s);
+    if (std::ranges::all_of(flags.first(static_cast<std::size_t>(sensors_.reading_size(s))), is_0))
+      continue;
     const double variance = sensors_[s].deviation * sensors_[s].deviation;
     linearized_at_ = x_;
     sensors_.residual(s, arm_, x_, input_,
                       time.values(memory).segment(first_value_[i], sensors_.reading_size(s)),
                       residual_.head(rows), by_x_);
     for (int row = 0; row < rows; ++row) {  // [Maybeck] Potter's update
+      if (std::ranges::any_of(sensors_.needed(s, row, flags), is_0)) continue;
       const auto H = by_x_.row(row);
       phi_.noalias() = L_.transpose() * H.transpose();
       const double expected = phi_.squaredNorm() + variance;
@@ -182,64 +199,77 @@ Innovation ArmEstimator::correct(std::span<const double> memory, const Time& tim
   return innovation;
 }
 
-Innovation ArmEstimator::step(std::span<double> memory, const ArmInput& input,
-                              std::span<const Reading> readings) noexcept {
-  const int times = static_cast<int>(ring_.size());
-  x_ = x_slot_(std::span<const double>(memory));
-  L_ = L_slot_(std::span<const double>(memory));
+void ArmEstimator::push(std::span<double> memory, const ArmInput& input) noexcept {
+  const int times = static_cast<int>(ring_.size()), filled = filled_(memory);
+  const bool moves_on = filled == 0 || filled == times;
+  if (moves_on) load(memory, oldest_);
+  if (filled == times) {
+    load_input(memory, time(memory, times - 1));
+    (void)correct(memory, time(memory, times - 1), times - 1);
+  }
   head_(memory) = (head_(memory) + 1) % times;
-  filled_(memory) = std::min(filled_(memory) + 1, times);
+  filled_(memory) = std::min(filled + 1, times);
   const Time& now = time(memory, 0);
   now.tension(memory) = input.tension;
   now.moment(memory) = input.moment;
   now.feed(memory) = input.base.feed;
   now.spin(memory) = input.base.spin;
   for (double& flag : now.present(memory)) flag = 0.0;
-  load_input(memory, now);
+  if (!moves_on) return;
+  load_input(memory, time(memory, filled_(memory) - 1));
   predict();
-  now.x(memory) = x_;
-  now.L(memory) = L_;
+  store(oldest_, memory);
+}
 
+int ArmEstimator::add(std::span<double> memory, std::span<const Reading> readings) noexcept {
   int first = 0;
-  std::fill(arrived_.begin(), arrived_.end(), 0);
   for (const Reading& reading : readings) {
     const auto s = static_cast<std::size_t>(reading.sensor);
     const int back = delays_[s];
-    const Eigen::Map<const VectorXd> value(reading.value.data(),
-                                           sensors_.reading_size(reading.sensor));
-    if (!value.allFinite() || back >= filled_(memory)) continue;  // missing; older than the start
+    if (back >= filled_(memory)) continue;  // older than the start
     const Time& then = time(memory, back);
-    then.values(memory).segment(first_value_[s], value.size()) = value;
-    then.present(memory)[s] = 1.0;
-    arrived_[s] = 1;
-    first = std::max(first, back);
+    for (int i = 0; i < sensors_.reading_size(reading.sensor); ++i) {
+      const double number = reading.value[static_cast<std::size_t>(i)];
+      if (!std::isfinite(number)) continue;
+      then.values(memory)[first_value_[s] + i] = number;
+      then.present(memory)[static_cast<std::size_t>(first_value_[s] + i)] = 1.0;
+      arrived_[s] = 1;
+    }
+    if (arrived_[s] != 0) first = std::max(first, back);
   }
+  return first;
+}
 
+Innovation ArmEstimator::step(std::span<double> memory, const ArmInput& input,
+                              std::span<const Reading> readings) noexcept {
+  std::fill(arrived_.begin(), arrived_.end(), 0);
+  push(memory, input);
+  const int first = add(memory, readings), oldest = filled_(memory) - 1;
+  int back = 0;
+  if (first > 0 || oldest == 0) {
+    load(memory, oldest_);
+    back = oldest;
+  } else {
+    load(memory, now_);
+    load_input(memory, time(memory, 0));
+    predict();
+  }
   Innovation sum;
-  for (int back = first; back >= 0; --back) {
+  for (; back >= 0; --back) {
     const Time& then = time(memory, back);
     load_input(memory, then);
-    if (back < first) {
-      predict();
-      then.x(memory) = x_;
-      then.L(memory) = L_;
-    } else {
-      x_ = then.x(std::span<const double>(memory));
-      L_ = then.L(std::span<const double>(memory));
-    }
+    if (first > 0 && back < oldest) predict();
     const Innovation innovation = correct(memory, then, back);
     sum.squared += innovation.squared;
     sum.count += innovation.count;
   }
-  x_slot_(memory) = x_;
-  L_slot_(memory) = L_;
+  store(now_, memory);
   return sum;
 }
 
 void ArmEstimator::estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept {
   const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
-  x_ = x_slot_(memory);
-  L_ = L_slot_(memory);
+  load(memory, now_);
   estimate.q = x_.head(n);
   estimate.q_rate = x_.segment(n, n);
   estimate.force = x_.segment<3>(2 * n);

@@ -49,9 +49,9 @@ struct Innovation {
 ///                walk; eta a first-order Gauss-Markov process
 ///     L          predicted by a QR factorization of [F L, noise]^T, corrected by Potter's update,
 ///                one component of a reading at a time: symmetric and positive by construction
-///     delays     a ring of the last states, inputs and readings. A late reading joins those of its
-///                time, and the filter repeats the steps since: the same as had it come on time,
-///                with delays rounded to steps
+///     delays     a ring of the last inputs and readings, and the state at its oldest time. A late
+///                reading joins those of its time, and the filter repeats the steps since the
+///                oldest: the same as had it come on time, with delays rounded to steps
 ///
 /// A moving arm, its ring included, is `memory` of `layout().size()` numbers, which the caller
 /// owns, copies and restores; the object holds only buffers. Readings may be missing at any step.
@@ -77,13 +77,22 @@ class ArmEstimator {
   void estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept;
 
  private:
-  /// A time of the ring: the input that led to it, what was predicted, and what was read then.
+  /// A time of the ring: the input that led to it, and what was read then.
   struct Time {
-    MatrixSlot<Eigen::VectorXd> x, tension, moment, values;
-    MatrixSlot<Eigen::MatrixXd> L;
+    MatrixSlot<Eigen::VectorXd> tension, moment, values;
     Slot<double> feed, spin;
-    Block present;  ///< one flag per sensor
+    Block present;  ///< one flag per number of `values`
   };
+  struct State {
+    MatrixSlot<Eigen::VectorXd> x;
+    MatrixSlot<Eigen::MatrixXd> L;
+  };
+  void load(std::span<const double> memory, const State& state) noexcept;
+  void store(const State& state, std::span<double> memory) const noexcept;
+  /// Advances the state of the oldest time, if the ring is full, and adds a time with its input.
+  void push(std::span<double> memory, const ArmInput& input) noexcept;
+  /// Adds readings to those of their times. Returns how many steps ago the first of them is from.
+  int add(std::span<double> memory, std::span<const Reading> readings) noexcept;
   [[nodiscard]] const Time& time(std::span<const double> memory, int steps_back) const noexcept;
   void load_input(std::span<const double> memory, const Time& time) noexcept;
   void predict() noexcept;
@@ -97,8 +106,7 @@ class ArmEstimator {
   MemoryLayout layout_;
   std::vector<Time> ring_;
   Slot<int> head_, filled_;
-  MatrixSlot<Eigen::VectorXd> x_slot_;
-  MatrixSlot<Eigen::MatrixXd> L_slot_;
+  State now_, oldest_;  // as corrected; as predicted, before the readings of that time
   std::vector<int> delays_, first_value_, arrived_;  // arrived_: in this step, by sensor
   Eigen::VectorXd x_, linearized_at_, residual_, gain_, phi_, moment_noise_, workspace_;
   Eigen::MatrixXd L_, F_, stacked_, by_x_, noise_;

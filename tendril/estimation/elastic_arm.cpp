@@ -26,10 +26,13 @@ void require_count(const char* field, std::size_t count, int wanted) {
 ElasticArmParameters checked(const ContinuumRobot& robot, ElasticArmParameters parameters) {
   require_count("springs", parameters.springs.size(), robot.coordinate_count());
   require_count("section_masses", parameters.section_masses.size(), robot.section_count());
-  if (parameters.tendon_compliances.empty())
-    parameters.tendon_compliances.resize(parameters.tendons.size());
-  require_count("tendon_compliances", parameters.tendon_compliances.size(),
-                static_cast<int>(parameters.tendons.size()));
+  const auto complete = [&](const char* field, std::vector<double>& values) {
+    if (values.empty()) values.resize(parameters.tendons.size());
+    require_count(field, values.size(), static_cast<int>(parameters.tendons.size()));
+  };
+  complete("tendon_compliances", parameters.tendon_compliances);
+  complete("tendon_stiffnesses", parameters.tendon_stiffnesses);
+  complete("tendon_dampings", parameters.tendon_dampings);
   for (std::size_t k = 0; k < parameters.springs.size(); ++k) {
     const std::string object = "elastic arm: spring " + std::to_string(k + 1);
     require(object, "stiffness", parameters.springs[k].stiffness, kPositive, "N m/rad or N/m");
@@ -38,8 +41,13 @@ ElasticArmParameters checked(const ContinuumRobot& robot, ElasticArmParameters p
   }
   for (const double mass : parameters.section_masses)
     require("elastic arm", "section_masses", mass, kNotNegative, "kg");
-  for (const double compliance : parameters.tendon_compliances)
-    require("elastic arm", "tendon_compliances", compliance, kNotNegative, "m/N");
+  for (std::size_t t = 0; t < parameters.tendons.size(); ++t) {
+    const double stiffness = parameters.tendon_stiffnesses[t];
+    require("elastic arm", "tendon_stiffnesses", stiffness, kNotNegative, "N/m");
+    require("elastic arm", "tendon_dampings", parameters.tendon_dampings[t], kNotNegative, "N s/m");
+    require("elastic arm", "tendon_compliances", parameters.tendon_compliances[t],
+            stiffness > 0.0 ? Range{0.0, 0.0} : kNotNegative, "m/N");
+  }
   for (const double component : parameters.gravity)
     require("elastic arm", "gravity", component, kFinite, "m/s^2");
   require("elastic arm", "payload", parameters.payload, kNotNegative, "kg");
@@ -74,6 +82,8 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
       q_(robot.coordinate_count()),
       load_(robot.coordinate_count()),
       shifted_load_(robot.coordinate_count()),
+      held_(tendons_.tendon_count()),
+      tension_(tendons_.tendon_count()),
       jacobian_(6, robot.coordinate_count()) {
   const Eigen::Index n = coordinate_count();
   for (Eigen::Index k = 0; k < n; ++k) {
@@ -83,8 +93,10 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
     rest_[k] = spring.rest;
   }
   for (int i = 0; i < robot.section_count(); ++i) {
-    if (robot.section(i).is_extensible())
-      scale_[robot.coordinate_index(i) + 2] = robot.section(i).max_length();
+    const int k = robot.coordinate_index(i);
+    if (!robot.section(i).bends_u()) scale_[k] = 0.0;
+    if (!robot.section(i).bends_v()) scale_[k + 1] = 0.0;
+    if (robot.section(i).is_extensible()) scale_[k + 2] = robot.section(i).max_length();
     const double half = parameters.section_masses[static_cast<std::size_t>(i)] / 2.0;
     if (half == 0.0) continue;
     for (const double side : {-1.0, 1.0})
@@ -110,6 +122,12 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
                                             (beyond + mass / 2.0) * parameters.gravity};
     beyond += mass;
   }
+  const Eigen::MatrixXd& by_q = tendons_.jacobian();
+  for (Eigen::Index t = 0; t < held_.size(); ++t)
+    held_[t] = parameters_.tendon_stiffnesses[static_cast<std::size_t>(t)];
+  const Eigen::Map<const VectorXd> dampings(parameters_.tendon_dampings.data(), held_.size());
+  held_stiffness_ = by_q.transpose() * held_.asDiagonal() * by_q;
+  held_damping_ = by_q.transpose() * dampings.asDiagonal() * by_q;
   balance_ = {VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n), Eigen::MatrixXd::Zero(n, n),
               Eigen::MatrixXd::Zero(n, 3), Eigen::MatrixXd::Zero(n, tendon_count())};
   step_.setIdentity(n, n);
@@ -239,10 +257,20 @@ const ElasticArm::Balance& ElasticArm::balance(const VectorXd& x, const ArmInput
   balance_.mass.setZero();
   q_ = x.head(n);
   load(q_, input.base, x.segment<3>(2 * n), load_, true);
-  balance_.by_friction.noalias() = -tendons_.jacobian().transpose() * input.tension.asDiagonal();
+  tendons_.lengths(q_, tension_);
+  tension_ = input.tension + held_.cwiseProduct(tension_);
+  balance_.by_friction.noalias() = -tendons_.jacobian().transpose() * tension_.asDiagonal();
   balance_.moment = input.moment + load_ - stiffness_.cwiseProduct(q_ - rest_) +
                     balance_.by_friction.rowwise().sum();
   balance_.moment.noalias() += balance_.by_friction * x.tail(t);
+  for (Eigen::Index k = 0; k < n; ++k) {
+    if (moves(k)) continue;
+    balance_.moment[k] = -stiffness_[k] * q_[k];
+    balance_.mass.row(k).setZero();
+    balance_.mass.col(k).setZero();
+    balance_.by_force.row(k).setZero();
+    balance_.by_friction.row(k).setZero();
+  }
   return balance_;
 }
 
@@ -250,6 +278,8 @@ const ElasticArm::Balance& ElasticArm::linearize(const VectorXd& x,
                                                  const ArmInput& input) noexcept {
   (void)balance(x, input);
   for (Eigen::Index k = 0; k < coordinate_count(); ++k) {
+    balance_.by_q.col(k).setZero();
+    if (!moves(k)) continue;
     const double step = kDifference * scale_[k], q = q_[k];
     q_[k] = q + step;
     load(q_, input.base, x.segment<3>(2 * coordinate_count()), shifted_load_, false);
@@ -257,12 +287,22 @@ const ElasticArm::Balance& ElasticArm::linearize(const VectorXd& x,
     balance_.by_q.col(k) = (shifted_load_ - load_) / step;
   }
   balance_.by_q.diagonal() -= stiffness_;
+  balance_.by_q -= held_stiffness_;
+  for (Eigen::Index k = 0; k < coordinate_count(); ++k)
+    if (!moves(k)) balance_.by_q.row(k) = -stiffness_[k] * Eigen::RowVectorXd::Unit(q_.size(), k);
   return balance_;
 }
 
 const Eigen::LLT<Eigen::MatrixXd>& ElasticArm::step_factor(double h) noexcept {
-  step_ = balance_.mass;
+  step_ = balance_.mass + h * held_damping_ + h * h * held_stiffness_;
   step_.diagonal() += h * damping_ + h * h * stiffness_;
+  for (Eigen::Index k = 0; k < coordinate_count(); ++k) {
+    if (moves(k)) continue;
+    const double own = step_(k, k);
+    step_.row(k).setZero();
+    step_.col(k).setZero();
+    step_(k, k) = own;
+  }
   factor_.compute(step_);
   return factor_;
 }

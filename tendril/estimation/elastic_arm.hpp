@@ -34,12 +34,17 @@ struct ElasticArmParameters {
   Eigen::Vector3d gravity{0, 0, -9.81};      ///< base frame [m/s^2]
   std::vector<TendonRoute> tendons{};        ///< may be none
   std::vector<double> tendon_compliances{};  ///< one per tendon [m/N], >= 0; empty: 0
+  /// One per tendon that a servo holds at a length: what its tension grows by with its length
+  /// [N/m] and with its rate [N s/m], >= 0, 0 of the others; empty: 0. Such a tendon has no
+  /// compliance.
+  std::vector<double> tendon_stiffnesses{}, tendon_dampings{};
   BodyPlace force_place{};                   ///< of the external force; default: the tip
 };
 
 /// Measured inputs of an arm in one step.
 struct ArmInput {
-  Eigen::VectorXd tension;  ///< of the tendons where they are measured [N]
+  Eigen::VectorXd tension;  ///< of the tendons where they are measured; of one that a servo holds
+                            ///< what it would be at rest in the straight arm [N]
   Eigen::VectorXd moment;   ///< of other actuators on q [N m], [N]
   BaseState base;
 };
@@ -48,14 +53,17 @@ struct ArmInput {
 ///
 ///     x = [ q (n), q' (n), f (3), eta (t) ]
 ///
-/// with the external force f [N], base frame, at `force_place`. The share eta of the measured
+/// with the external force f [N], base frame, at `force_place`. The share eta of the
 /// tension T is lost to friction, or gained: T (1 + eta) reaches the body. The balance
 ///
+///     T = measured + k l(q)
 ///     r = moment - (dl/dq)^T T (1 + eta) + sum_j m_j J_j^T g + J^T f - K (q - rest)
 ///     M q'' = r - D q',   M = sum_j m_j J_j^T J_j
 ///
-/// leaves out Coriolis forces and the inertia of rotations. A section's mass is in two points that
-/// have its center of mass and moment of inertia while it is straight (Gauss-Legendre points).
+/// with the stiffness k of servos that hold tendons leaves out Coriolis forces and the inertia of
+/// rotations. D has the damping of these servos too. A section's mass is in two points that have
+/// its center of mass and moment of inertia while it is straight (Gauss-Legendre points). A
+/// coordinate across the plane that a section bends in stays at 0.
 ///
 /// Functions write into buffers of the object; nothing allocates after construction.
 /// Source: docs/theory/estimation.md, "The body". Tested by: elastic_arm_test.
@@ -86,9 +94,11 @@ class ElasticArm {
   [[nodiscard]] int state_size() const noexcept {
     return 2 * coordinate_count() + 3 + tendon_count();
   }
-  /// 1 of a bend, the length of the section at most [m] of an extension: what deviations of bends
-  /// are multiplied by where they are meant for all coordinates.
+  /// 1 of a bend, the length of the section at most [m] of an extension, 0 of what does not move:
+  /// what deviations of bends are multiplied by where they are meant for all coordinates.
   [[nodiscard]] const Eigen::VectorXd& scale() const noexcept { return scale_; }
+  /// Whether the coordinate moves: else its section bends in one plane, across it.
+  [[nodiscard]] bool moves(Eigen::Index k) const noexcept { return scale_[k] > 0.0; }
   /// Moments that hold each coordinate at its scale: K scale [N m], [N].
   [[nodiscard]] Eigen::VectorXd scale_moment() const { return stiffness_.cwiseProduct(scale_); }
   /// The coordinates at the rest of the springs.
@@ -161,6 +171,9 @@ class ElasticArm {
   };
   std::vector<UnevenBend> uneven_;
   Eigen::VectorXd scale_, stiffness_, damping_, rest_, q_, load_, shifted_load_;
+  Eigen::VectorXd held_;                             // k: stiffness of servos, by tendon
+  Eigen::MatrixXd held_stiffness_, held_damping_;    // n x n: of these servos
+  Eigen::VectorXd tension_;                          // of the last balance
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Balance balance_;
   Eigen::MatrixXd step_;

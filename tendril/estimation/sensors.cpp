@@ -53,6 +53,8 @@ ArmSensors::ArmSensors(const ElasticArm& arm, std::vector<Sensor> sensors)
 
 int ArmSensors::reading_size(int s) const noexcept {
   switch ((*this)[s].kind) {
+    case SensorKind::Coordinates:
+      return static_cast<int>(q_.size());
     case SensorKind::TendonLength:
       return tendon_count_;
     case SensorKind::Curvature:
@@ -66,11 +68,22 @@ int ArmSensors::row_count(int s) const noexcept {
   return (*this)[s].kind == SensorKind::Direction ? 2 : reading_size(s);
 }
 
+std::span<const double> ArmSensors::needed(int s, int r,
+                                           std::span<const double> numbers) const noexcept {
+  const SensorKind kind = (*this)[s].kind;
+  const bool needs_all = kind == SensorKind::Direction || kind == SensorKind::Rotation;
+  return needs_all ? numbers.first(3) : numbers.subspan(static_cast<std::size_t>(r), 1);
+}
+
 void ArmSensors::expect(int s, ElasticArm& arm, const VectorXd& x, const ArmInput& input) noexcept {
   const Sensor& sensor = (*this)[s];
   const Eigen::Index n = arm.coordinate_count(), t = tendon_count_;
   by_x_.setZero();
   switch (sensor.kind) {
+    case SensorKind::Coordinates:
+      expected_.head(n) = x.head(n);
+      by_x_.topLeftCorner(n, n).setIdentity();
+      return;
     case SensorKind::TendonLength: {
       const auto& compliances = arm.parameters().tendon_compliances;
       q_ = x.head(n);

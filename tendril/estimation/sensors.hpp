@@ -13,6 +13,7 @@ namespace tendril {
 
 /// Quantities that sensors of a continuum arm measure; base frame. Size of a reading, unit.
 enum class SensorKind : std::uint8_t {
+  Coordinates,   ///< q, where motors turn with it: n, [rad], [m]
   TendonLength,  ///< all tendons' changes from the straight arm where they are wound up: t, [m]
   Position,      ///< of a place: 3, [m]
   Direction,     ///< unit tangent of a place: 3
@@ -33,6 +34,7 @@ struct Sensor {
 /// The common measurement model: what each sensor reads at a state x (ElasticArm) and input, and
 /// its derivative. At rest: inertia does not count in the force on the base.
 ///
+///     coordinates    q
 ///     lengths    (dl/dq) (q - straight) - c T (1 + eta)    the tendon stretches by c T
 ///     positions and curvatures     ElasticArm::position, ElasticArm::curvature
 ///     force      sum_j m_j g + f,   moment   sum_j p_j x m_j g + p x f
@@ -50,6 +52,10 @@ class ArmSensors {
   /// Numbers of a reading, and independent ones among them: 2 of a direction.
   [[nodiscard]] int reading_size(int s) const noexcept;
   [[nodiscard]] int row_count(int s) const noexcept;
+  /// The numbers of a reading, or of marks for them, that row r of its residual needs: one, of a
+  /// direction and of a rotation all.
+  [[nodiscard]] std::span<const double> needed(int s, int r,
+                                               std::span<const double> numbers) const noexcept;
   [[nodiscard]] int largest_row_count() const noexcept { return largest_row_count_; }
 
   /// Writes what sensor s reads without noise.

@@ -20,6 +20,8 @@ StaticEstimator::StaticEstimator(const ElasticArm& arm, std::vector<Sensor> sens
   const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), size = n + 3 + t;
   const Eigen::Index rows = std::max<Eigen::Index>({n, 3, t, sensors_.largest_row_count()});
   moment_weight_ = (options.bend_deviation * arm.scale_moment()).cwiseInverse();
+  for (Eigen::Index k = 0; k < n; ++k)
+    if (!arm.moves(k)) moment_weight_[k] = 1.0;
   estimate_.x.setZero(arm.state_size());
   estimate_.covariance.setZero(size, size);
   trial_ = estimate_.x;
@@ -68,11 +70,18 @@ double StaticEstimator::normal_equations(const VectorXd& x, const ArmInput& inpu
   for (const Reading& reading : readings) {
     const Eigen::Map<const VectorXd> value(reading.value.data(),
                                            sensors_.reading_size(reading.sensor));
-    if (!value.allFinite()) continue;
     const int rows = sensors_.row_count(reading.sensor);
     const double weight = 1.0 / sensors_[reading.sensor].deviation;
     sensors_.residual(reading.sensor, arm_, x, input, value, residual_.head(rows), by_x_);
     residual_.head(rows) *= weight;
+    for (int r = 0; r < rows; ++r) {
+      if (std::ranges::all_of(sensors_.needed(reading.sensor, r, reading.value),
+                              [](double number) { return std::isfinite(number); }))
+        continue;
+      residual_[r] = 0.0;
+      by_x_.row(r).setZero();
+      --estimate_.residual_count;
+    }
     by_y_.topLeftCorner(rows, n) = weight * by_x_.topLeftCorner(rows, n);
     by_y_.topRightCorner(rows, 3 + t) = weight * by_x_.topRightCorner(rows, 3 + t);
     cost += residual_.head(rows).squaredNorm();

@@ -10,7 +10,8 @@
 
 namespace tendril {
 
-/// One reading of a sensor. Readings with numbers that are not finite count as missing.
+/// One reading of a sensor. Numbers that are not finite are missing, with the rows of the
+/// residual that need them.
 struct Reading {
   int sensor = 0;
   std::span<const double> value;  ///< ArmSensors::reading_size numbers
