@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "controllers/arm/tendon_friction.hpp"
+#include "plugin/bound_chain.hpp"
 #include "plugin/fundamental_mode.hpp"
 #include "tendril/model/continuum/links.hpp"
+#include "tendril/model/continuum/observations.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
@@ -60,6 +62,11 @@ bool has_twist(const ContinuumDescription& description) {
       [](const SectionPhysics& section) { return section.torsional_stiffness > 0.0; });
 }
 
+/// Tells whether the controller sees its sensors instead of the truth.
+bool is_sensed(const InstanceContext& context) {
+  return context.settings.choice_index("measured") != 0;
+}
+
 bool has_friction(const ContinuumDescription& description) {
   return std::any_of(description.tendons.begin(), description.tendons.end(),
                      [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
@@ -67,7 +74,8 @@ bool has_friction(const ContinuumDescription& description) {
 
 }  // namespace
 
-ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
+ArmBinding::Memory::Memory(const InstanceContext& context, const ContinuumDescription& description,
+                           const ArmController& controller)
     : command(layout.vector(description.kinematics().coordinate_count())),
       moments(
           layout.numbers(static_cast<std::size_t>(description.kinematics().coordinate_count()))),
@@ -85,23 +93,31 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
     twists = layout.numbers(description.sections.size());
     swing_mean = layout.vector(6);
   }
-  if (!controller.senses_contacts()) return;
-  std::size_t links = 0;
-  for (const SectionPhysics& section : description.physics)
-    links += static_cast<std::size_t>(section.links);
-  link_force = layout.numbers(links);
+  if (controller.senses_contacts()) {
+    std::size_t links = 0;
+    for (const SectionPhysics& section : description.physics)
+      links += static_cast<std::size_t>(section.links);
+    link_force = layout.numbers(links);
+  }
+  if (is_sensed(context)) {
+    const RobotSizes n = sizes(description);
+    const double timestep = context.model->opt.timestep;
+    sensed = layout.part(
+        SensedArm::Memory(n.n, n.t, observations(description, timestep), timestep).layout);
+  }
 }
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
                        std::unique_ptr<ArmController> controller, ModelScene& scene)
-    : BindingOf(context, std::move(controller), ArmMeasurement(sizes(description))),
+    : BindingOf(context, std::move(controller), ArmMeasurement(sizes(description)),
+                is_sensed(context)),
       robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
       target_mocap_(-1),
       body_radius_(largest_radius(description)),
       obstacles_(scene.release_obstacles()),
-      memory_(description, *controller_) {
+      memory_(context, description, *controller_) {
   const mjModel* m = context.model;
   layout_ = memory_.layout;
   std::vector<ArmCoordinate> coordinates;
@@ -136,6 +152,49 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   if (scene.carrier_joints()) bind_carrier(context, *scene.carrier_joints());
   if (controller_->senses_contacts())
     contacts_.emplace(m, mechanics_, joints_, base_body_, memory_.link_force.size());
+  if (is_sensed(context)) bind_sensors(context, description);
+}
+
+void ArmBinding::bind_sensors(const InstanceContext& context,
+                              const ContinuumDescription& description) {
+  const mjModel* m = context.model;
+  if (!carrier_.empty())
+    throw ModelError("measured = sensors: joints carry the base: must be \"truth\"");
+  ArmObservations seen = observations(description, m->opt.timestep);
+  for (ArmObservations::Use& use : seen.uses) {
+    if (use.sensor < 0 ||
+        seen.sensors[static_cast<std::size_t>(use.sensor)].kind != SensorKind::TendonLength)
+      continue;
+    use.offset = -m->tendon_length0[tendons_[static_cast<std::size_t>(use.index)]];
+  }
+  // Where the robot file starts it.
+  const int start = description.start ? mj_name2id(m, mjOBJ_KEY, "start") : -1;
+  const mjtNum* const qpos = start >= 0 ? m->key_qpos + start * m->nq : m->qpos0;
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(robot_->coordinate_count());
+  auto joint = joints_.begin();
+  for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
+    const ArmCoordinate& coordinate = mechanics_.coordinates()[k];
+    const auto row = static_cast<Eigen::Index>(k);
+    q[row] = coordinate.offset;
+    for (std::size_t j = 0; j < coordinate.joints.size(); ++j)
+      q[row] += coordinate.sign * qpos[(joint++)->qpos];
+  }
+  mjtNum rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  mju_quat2Mat(rotation, m->body_quat + 4 * base_body_);
+  Eigen::Matrix3d R_WB = ConstMatrix3(rotation);
+  for (int body = m->body_parentid[base_body_]; body > 0; body = m->body_parentid[body]) {
+    if (m->body_jntnum[body] > 0)
+      throw ModelError("measured = sensors: its base moves: must be \"truth\"");
+    mju_quat2Mat(rotation, m->body_quat + 4 * body);
+    R_WB = ConstMatrix3(rotation) * R_WB;
+  }
+  const bool has_gravity = (m->opt.disableflags & mjDSBL_GRAVITY) == 0;
+  const Eigen::Vector3d gravity =
+      has_gravity ? Eigen::Vector3d(ConstVector3(m->opt.gravity)) : Eigen::Vector3d::Zero();
+  sensed_.emplace(*robot_, mechanics_, tendon_routes(description),
+                  bound_chain(m, base_body_, tip_site_, joints_, feed_, spin_), std::move(seen),
+                  gravity, R_WB, q, m->opt.timestep);
+  seen_state_ = mechanics_.make_state();
 }
 
 void ArmBinding::bind_carrier(const InstanceContext& context, const Carrier& carrier) {
@@ -248,7 +307,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
     coordinate.servo =
         add_servo(context, section_actuator, 1.0 / compliance + m->tendon_damping[tendon], servos);
   }
-  if (coordinate.has_tendons && compliance > 0.0) coordinate.damping = 1.0 / compliance;
+  if (compliance > 0.0) coordinate.damping = 1.0 / compliance;
   return coordinate;
 }
 
@@ -429,23 +488,14 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     state_.tendons[t] = {d->ten_length[tendons_[t]] - m->tendon_length0[tendons_[t]],
                          d->ten_velocity[tendons_[t]]};
-  mechanics_.measure(state_, memory_.feed_setpoint(own), out);
-  if (!twists_.empty()) out.twist_swing -= memory_.swing_mean(own);
   const std::span<const double> commands = memory_.tendons(own);
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];
-  mechanics_.measure_actuators(memory_.moments(own), state_, tendon_commands_, out);
+  if (contacts_) contacts_->read(m, d, memory_.link_force(own));
+  measure_chain(state_, own, out);
   for (std::size_t j = 0; j < carrier_.size(); ++j) {
     carrier_[j].read(d, carrier_states_[j]);
     out.carrier[static_cast<Eigen::Index>(j)] = carrier_states_[j].position;
-  }
-  if (contacts_) {
-    contacts_->read(m, d, memory_.link_force(own));
-    const auto command = memory_.command(own);
-    contacts_->response().measure(state_,
-                                  {command.data(), static_cast<std::size_t>(command.size())},
-                                  controller_->senses_response(), out);
-    if (controller_->senses_response()) mechanics_.frames().untwist_columns(out.tip_response);
   }
   if (obstacles_) {
     obstacles_->refresh(d);
@@ -454,6 +504,31 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   out.has_target = target_mocap_ >= 0;
   if (out.has_target) read_mocap_pose(d, target_mocap_, base_body_, out.X_BG);
   return out.q.allFinite() && out.X_BE.matrix().allFinite() && out.carrier.allFinite();
+}
+
+void ArmBinding::measure_chain(const ArmMechanics::State& state, std::span<const double> own,
+                               ArmMeasurement& out) noexcept {
+  mechanics_.measure(state, memory_.feed_setpoint(own), out);
+  if (!twists_.empty()) out.twist_swing -= memory_.swing_mean(own);
+  mechanics_.measure_actuators(memory_.moments(own), state, tendon_commands_, out);
+  if (!contacts_) return;
+  const auto command = memory_.command(own);
+  contacts_->response().measure(state, {command.data(), static_cast<std::size_t>(command.size())},
+                                controller_->senses_response(), out);
+  if (controller_->senses_response()) mechanics_.frames().untwist_columns(out.tip_response);
+}
+
+bool ArmBinding::sense(const Sensed& sensed, ArmMeasurement& seen) noexcept {
+  if (!sensed_) return false;
+  seen_state_.p_WB = state_.p_WB;
+  seen_state_.R_WB = state_.R_WB;
+  seen_state_.feed = state_.feed;
+  seen_state_.spin = state_.spin;
+  sensed_->sense(sensed.readings, sensed.arrived, tendon_commands_,
+                 memory_.sensed(sensed.next_own), seen_state_);
+  if (contacts_) contacts_->response().clear();  // no sensor tells of them
+  measure_chain(seen_state_, sensed.next_own, seen);
+  return true;
 }
 
 bool ArmBinding::command_is_finite() const noexcept {
@@ -473,14 +548,16 @@ void ArmBinding::setpoints(std::span<double> next_own, std::span<double> all) no
         command_.carrier[k], carrier_feed_forward_ * command_.carrier_rate[k],
         gravity_load(carrier_states_[j], joint.mass, carrier_gravity_, joint.is_slide));
   }
-  mechanics_.setpoints(state_, measurement_, command_, memory_.turns(next_own),
+  const ArmMechanics::State& state = seen_state();
+  mechanics_.setpoints(state, measurement_, command_, memory_.turns(next_own),
                        memory_.twists(next_own), setpoints);
   memory_.command(next_own) = mechanics_.joint_command();
   if (!twists_.empty())
     memory_.swing_mean(next_own) +=
         std::min(1.0, kSwingRate * mechanics_.twists().swing_frequency() * measurement_.timestep) *
         measurement_.twist_swing;
-  mechanics_.servo_moments(state_, setpoints, memory_.moments(next_own));
+  mechanics_.servo_moments(state, setpoints, memory_.moments(next_own));
+  if (sensed_) sensed_->command(state, setpoints, memory_.sensed(next_own));
   const std::span<const double> tendons = setpoints.last(tendons_.size());
   std::copy(tendons.begin(), tendons.end(), memory_.tendons(next_own).begin());
   if (mechanics_.has_feed())

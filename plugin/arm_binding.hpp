@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controllers/arm/arm_mechanics.hpp"
+#include "controllers/arm/sensed_arm.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "plugin/arm_contacts.hpp"
 #include "plugin/joint_binding.hpp"
@@ -29,9 +30,10 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   [[nodiscard]] static int coordinate_count(const ContinuumDescription& arm) {
     return sizes(arm).n;
   }
-  [[nodiscard]] static int memory_size(const ContinuumDescription& arm,
+  [[nodiscard]] static int memory_size(const InstanceContext& context,
+                                       const ContinuumDescription& arm,
                                        const ArmController& controller) {
-    return Memory(arm, controller).layout.size();
+    return Memory(context, arm, controller).layout.size();
   }
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
@@ -82,8 +84,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
   /// of the servos in the last step, the last commands of the tendons and of the sections' turns,
   /// with friction of tendons their tensions and friction in the last step [N], with twist the
-  /// means of SectionTwists and that of what is left of its displacement of the tip, and, if the
-  /// controller senses contacts, the normal force on every link in the last step [N].
+  /// means of SectionTwists and that of what is left of its displacement of the tip, if the
+  /// controller senses contacts, the normal force on every link in the last step [N], and, if it
+  /// sees its sensors, the memory of the SensedArm.
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
@@ -94,7 +97,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     Block twists;
     MatrixSlot<Eigen::VectorXd> swing_mean;
     Block link_force;
-    Memory(const ContinuumDescription& description, const ArmController& controller);
+    Block sensed;
+    Memory(const InstanceContext& context, const ContinuumDescription& description,
+           const ArmController& controller);
   };
 
  private:
@@ -119,9 +124,18 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     int tendon, actuator;
   };
   EngineTendon add_tendon(const InstanceContext& context, const std::string& name);
+  void bind_sensors(const InstanceContext& context, const ContinuumDescription& description);
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
+  [[nodiscard]] bool sense(const Sensed& sensed, ArmMeasurement& seen) noexcept override;
+  /// Fills in what follows from a state of the chain; contacts are those of the response.
+  void measure_chain(const ArmMechanics::State& state, std::span<const double> own,
+                     ArmMeasurement& out) noexcept;
+  /// The state that the controller sees.
+  [[nodiscard]] const ArmMechanics::State& seen_state() const noexcept {
+    return sensed_ ? seen_state_ : state_;
+  }
   /// Returns the index in the memory of a constraint row's friction; -1: it is not that of one of
   /// the arm's tendons.
   [[nodiscard]] int friction_offset(const mjData* d, int row) const noexcept;
@@ -146,9 +160,10 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   ArmMechanics mechanics_;
   Memory memory_;
   std::optional<ArmContacts> contacts_;  // if the controller senses them
+  std::optional<SensedArm> sensed_;      // if it sees its sensors
 
   // Scratch of the last step.
-  ArmMechanics::State state_;
+  ArmMechanics::State state_, seen_state_;
   std::vector<JointState> carrier_states_;
   std::vector<double> tendon_commands_;
   std::vector<double> section_bends_, friction_limits_;

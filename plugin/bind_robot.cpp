@@ -41,8 +41,8 @@ int coordinate_count(const RobotDescription& robot) {
   return binder_of(robot).coordinate_count(robot);
 }
 
-int own_memory_size(const RobotDescription& robot, const Controller& controller) {
-  return binder_of(robot).own_memory_size(robot, controller);
+int own_memory_size(const InstanceContext& context, const Controller& controller) {
+  return binder_of(context.robot).own_memory_size(context, controller);
 }
 
 int fault_memory_size(const InstanceContext& context) {

@@ -14,7 +14,7 @@ struct RobotBinder {
   std::unique_ptr<Controller> (*make_controller)(const InstanceContext&, SceneQuery&);
   std::unique_ptr<RobotBinding> (*bind)(const InstanceContext&, std::unique_ptr<Controller>,
                                         ModelScene&);
-  int (*own_memory_size)(const RobotDescription&, const Controller&);
+  int (*own_memory_size)(const InstanceContext&, const Controller&);
   int (*fault_memory_size)(const InstanceContext&);
   bool (*measures)(const RobotDescription&, FaultChannel);
   int (*coordinate_count)(const RobotDescription&);
@@ -32,7 +32,7 @@ struct RobotBinder {
                                                        ModelScene& scene);
 
 /// Size of the binding's own memory for this robot, and of the faults of its measurement.
-[[nodiscard]] int own_memory_size(const RobotDescription& robot, const Controller& controller);
+[[nodiscard]] int own_memory_size(const InstanceContext& context, const Controller& controller);
 [[nodiscard]] int fault_memory_size(const InstanceContext& context);
 /// Tells whether controllers of the robot measure the channel of a fault.
 [[nodiscard]] bool measures(const RobotDescription& robot, FaultChannel channel);
@@ -56,8 +56,8 @@ inline constexpr RobotBinder kBinder{
           std::unique_ptr<Interface>(static_cast<Interface*>(controller.release())), scene);
     },
     .own_memory_size =
-        [](const RobotDescription& robot, const Controller& controller) {
-          return Binding::memory_size(std::get<Robot>(robot),
+        [](const InstanceContext& context, const Controller& controller) {
+          return Binding::memory_size(context, std::get<Robot>(context.robot),
                                       static_cast<const Interface&>(controller));
         },
     .fault_memory_size =

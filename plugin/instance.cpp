@@ -157,7 +157,7 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
   const Configuration configuration(m, instance, kind);
   auto [scene, controller, key] = controller_for(configuration);
   const int size =
-      controller->memory_size() + own_memory_size(*configuration.robot, *controller) + 1 +
+      controller->memory_size() + own_memory_size(configuration.context, *controller) + 1 +
       FollowingWatch(configuration.settings).layout().size() +
       SettlingWatch(configuration.settings).layout().size() +
       fault_memory_size(configuration.context) +
@@ -191,6 +191,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   settling_memory_ = layout_.part(settling_->layout());
   readings_.emplace(configuration.context);
   readings_->bind(configuration.context);
+  arrived_ = std::make_unique<bool[]>(readings_->count());
   readings_memory_ = layout_.part(readings_->layout());
   if (const MemoryLayout* const faults = binding_->fault_layout())
     fault_memory_ = layout_.part(*faults);
@@ -296,10 +297,11 @@ void Instance::compute(const mjModel* m, mjData* d) {
   }
   if (!layout_.is_valid(state)) throw std::runtime_error("its memory in plugin_state is damaged");
   if (binding_->measure(m, d, binding_memory_(state))) {
-    readings_->read(d, readings_memory_(state), readings_memory_(next), reading_values());
+    const std::span<bool> arrived(arrived_.get(), readings_->count());
+    readings_->read(d, readings_memory_(state), readings_memory_(next), reading_values(), arrived);
     binding_->update({controller_memory_(state), controller_memory_(next), fault_memory_(state),
                       fault_memory_(next)},
-                     report_);
+                     {reading_values(), arrived, binding_memory_(next)}, report_);
     if (arrival_)
       arrival_->step(binding_->tip_and_target(), m->opt.timestep, arrival_memory_(state),
                      arrival_memory_(next), report_);

@@ -89,6 +89,7 @@ class Instance {
   std::optional<SettlingWatch> settling_;
   std::optional<ArrivalWatch> arrival_;  // of a controller from outside the library
   std::optional<SensorReadings> readings_;
+  std::unique_ptr<bool[]> arrived_;  // readings, in this step
   Block controller_memory_, binding_memory_, watch_memory_, settling_memory_, fault_memory_,
       arrival_memory_, readings_memory_;
   Slot<bool> fault_;

@@ -55,9 +55,17 @@ class RobotBinding {
     std::span<const double> faults;
     std::span<double> next_faults;
   };
+  /// What the robot's computer has read in this step (SensorReadings), and the new memory of the
+  /// binding.
+  struct Sensed {
+    std::span<const double> readings;
+    std::span<const bool> arrived;
+    std::span<double> next_own;
+  };
   /// Calls the controller with the measurement. What is reported of the tip's errors is true
   /// although the controller may see a faulty measurement. Passes on its exceptions.
-  virtual void update(const UpdateMemory& memory, ControllerReport& report) = 0;
+  virtual void update(const UpdateMemory& memory, const Sensed& sensed,
+                      ControllerReport& report) = 0;
   /// True places of the tip and the target in this step.
   [[nodiscard]] virtual TipAndTarget tip_and_target() const noexcept = 0;
   /// A tip within `following_tolerance` of this length has arrived [m].
@@ -101,56 +109,67 @@ class BindingOf : public RobotBinding {
     return std::move(controller_);
   }
   [[nodiscard]] const MemoryLayout* fault_layout() const noexcept final {
-    return faults_ ? &faults_->faults.layout() : nullptr;
+    return seen_ && !seen_->faults.empty() ? &seen_->faults.layout() : nullptr;
   }
   [[nodiscard]] TipAndTarget tip_and_target() const noexcept final {
     return measurement_.tip_and_target();
   }
-  void update(const UpdateMemory& memory, ControllerReport& report) final {
+  void update(const UpdateMemory& memory, const Sensed& sensed, ControllerReport& report) final {
     forget_command();
-    if (!faults_) {
+    if (!seen_) {
       controller_->update(measurement_, memory.controller, memory.next_controller, command_,
                           report);
       return;
     }
-    Faulty& f = *faults_;
-    f.seen = measurement_;
-    if (f.faults.apply(f.seen, memory.faults, memory.next_faults)) {
+    Seen& s = *seen_;
+    s.measurement = measurement_;
+    bool differs = sense(sensed, s.measurement);
+    if (!s.faults.empty())
+      differs |= s.faults.apply(s.measurement, memory.faults, memory.next_faults);
+    if (differs) {
       // Where the tip should be is the controller's knowledge: what it says when it sees the truth.
-      f.own.assign(report.own.size(), 0.0);
-      f.memory.assign(memory.controller.begin(), memory.controller.end());
-      ControllerReport truth{.own = f.own};
-      controller_->update(measurement_, memory.controller, f.memory, command_, truth);
+      s.own.assign(report.own.size(), 0.0);
+      s.memory.assign(memory.controller.begin(), memory.controller.end());
+      ControllerReport truth{.own = s.own};
+      controller_->update(measurement_, memory.controller, s.memory, command_, truth);
       forget_command();
-      controller_->update(f.seen, memory.controller, memory.next_controller, command_, report);
+      controller_->update(s.measurement, memory.controller, memory.next_controller, command_,
+                          report);
       report.tip_error = truth.tip_error;
       report.angle_error = truth.angle_error;
       report.deviation = truth.deviation;
       report.path_excess = truth.path_excess;
     } else {
-      controller_->update(f.seen, memory.controller, memory.next_controller, command_, report);
+      controller_->update(s.measurement, memory.controller, memory.next_controller, command_,
+                          report);
     }
   }
 
  protected:
   /// The `measurement` has the right sizes.
-  BindingOf(const InstanceContext& context, std::unique_ptr<C> controller, Measurement measurement)
+  /// @param is_sensed  the controller sees what `sense` makes of the readings
+  BindingOf(const InstanceContext& context, std::unique_ptr<C> controller, Measurement measurement,
+            bool is_sensed = false)
       : controller_(std::move(controller)),
         measurement_(std::move(measurement)),
         command_(static_cast<int>(measurement_.q.size())) {
     MeasurementFaults faults = measurement_faults(context, measurement_);
-    if (faults.empty()) return;
+    if (faults.empty() && !is_sensed) return;
     const auto size = static_cast<std::size_t>(controller_->memory_size());
-    faults_.emplace(Faulty{std::move(faults), measurement_, std::vector<double>(size), {}});
-    faults_->own.reserve(context.kind.quantities.size());
+    seen_.emplace(Seen{std::move(faults), measurement_, std::vector<double>(size), {}});
+    seen_->own.reserve(context.kind.quantities.size());
   }
+
+  /// Replaces what sensors do not measure in a true measurement by what follows from the readings.
+  /// Returns whether it did.
+  virtual bool sense(const Sensed& /*sensed*/, Measurement& /*seen*/) noexcept { return false; }
 
   /// Returns the measurement that the controller saw.
   [[nodiscard]] const Measurement& seen() const noexcept {
-    return faults_ ? faults_->seen : measurement_;
+    return seen_ ? seen_->measurement : measurement_;
   }
   void copy_seen(const BindingOf& source) noexcept {
-    if (faults_) faults_->seen = source.seen();
+    if (seen_) seen_->measurement = source.seen();
   }
 
   std::unique_ptr<C> controller_;
@@ -159,12 +178,13 @@ class BindingOf : public RobotBinding {
   Command command_;
 
  private:
-  struct Faulty {
+  /// What the controller sees, if that is not the truth.
+  struct Seen {
     MeasurementFaults faults;
-    Measurement seen;
+    Measurement measurement;
     std::vector<double> memory, own;
   };
-  std::optional<Faulty> faults_;
+  std::optional<Seen> seen_;
 };
 
 // ---- common to all bindings

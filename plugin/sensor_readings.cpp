@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "tendril/kinematics/rotation.hpp"
 
 namespace tendril {
 namespace {
@@ -13,22 +16,40 @@ void for_each_sensor(const RobotDescription& robot, const Use& use) {
     for (const EngineSensor& one : sensor.sensors) use(one);
 }
 
+/// The rotation vector of a quaternion, and back: of the two signs the one nearer to what it was.
+void to_rotation_vector(std::span<const double> quaternion, std::span<double> vector) noexcept {
+  const Eigen::Quaterniond q(quaternion[0], quaternion[1], quaternion[2], quaternion[3]);
+  Eigen::Vector3d::Map(vector.data()) = rotation_vector(q.normalized().toRotationMatrix());
+}
+void to_quaternion(std::span<const double> vector, std::span<double> quaternion) noexcept {
+  const Eigen::Quaterniond seen(rotation_by(Eigen::Vector3d::Map(vector.data())));
+  const Eigen::Vector4d numbers(seen.w(), seen.x(), seen.y(), seen.z());
+  Eigen::Map<Eigen::Vector4d> q(quaternion.data());
+  q = numbers.dot(q) < 0.0 ? Eigen::Vector4d(-numbers) : numbers;
+}
+
+constexpr std::size_t kTurn = 3;  // numbers of a rotation vector
+
 }  // namespace
 
 SensorReadings::SensorReadings(const InstanceContext& context) {
   const double timestep = context.model->opt.timestep;
   require_sampled(sensors_of(context.robot), timestep);
   const auto seed = static_cast<std::uint64_t>(context.settings.integer("sensor_seed"));
+  std::size_t largest = kTurn;
   for_each_sensor(context.robot, [&](const EngineSensor& one) {
     const auto width = static_cast<std::size_t>(one.width);
-    constexpr std::size_t kTurn = 3;  // numbers of a rotation vector
-    Reading& reading = readings_.emplace_back(Reading{
-        MeasurementFaults(one.imperfections, one.is_orientation ? kTurn : width, timestep, seed),
-        width, one.is_orientation});
+    const std::size_t numbers = one.is_orientation ? kTurn : width;
+    Reading& reading = readings_.emplace_back(
+        Reading{MeasurementFaults(one.imperfections, numbers + 1, timestep, seed, true), width,
+                one.is_orientation});
     reading.memory = layout_.part(reading.faults.layout());
+    reading.sample = layout_.index(-1, std::numeric_limits<int>::max(), -1);
     if (one.is_late) reading.late = layout_.numbers(width);
     size_ += width;
+    largest = std::max(largest, width);
   });
+  seen_.resize(largest + 1);
 }
 
 void SensorReadings::bind(const InstanceContext& context) {
@@ -39,32 +60,35 @@ void SensorReadings::bind(const InstanceContext& context) {
 }
 
 void SensorReadings::read(const mjData* d, std::span<const double> memory, std::span<double> next,
-                          std::span<double> readings) const noexcept {
+                          std::span<double> readings, std::span<bool> arrived) noexcept {
   auto out = readings.begin();
+  auto has_arrived = arrived.begin();
   for (const Reading& reading : readings_) {
     const std::span<double> values(out, reading.width);
-    if (reading.late.size() > 0)
+    const bool is_late = reading.late.size() > 0;
+    if (is_late)
       std::ranges::copy(reading.late(memory), values.begin());
     else
       std::copy_n(d->sensordata + reading.address, reading.width, values.begin());
+    const std::size_t numbers = reading.is_orientation ? kTurn : reading.width;
+    const std::span<double> seen = std::span(seen_).first(numbers + 1);
     if (reading.is_orientation)
-      read_orientation(reading, d->time, reading.memory(memory), reading.memory(next), values);
+      to_rotation_vector(values, seen);
     else
-      reading.faults.apply(values, d->time, reading.memory(memory), reading.memory(next));
+      std::ranges::copy(values, seen.begin());
+    seen[numbers] = reading.faults.step(reading.memory(memory));
+    const bool differs =
+        reading.faults.apply(seen, d->time, reading.memory(memory), reading.memory(next));
+    if (differs && reading.is_orientation)
+      to_quaternion(seen, values);
+    else if (differs)
+      std::copy_n(seen.begin(), reading.width, values.begin());
+    // The first sample of a late one is of before the first step.
+    const int sample = to_index(seen[numbers], -1, std::numeric_limits<int>::max());
+    *has_arrived++ = sample != reading.sample(memory) && !(is_late && sample == 0);
+    reading.sample(next) = sample;
     out += static_cast<std::ptrdiff_t>(reading.width);
   }
-}
-
-void SensorReadings::read_orientation(const Reading& reading, double time,
-                                      std::span<const double> memory, std::span<double> next,
-                                      std::span<double> quaternion) noexcept {
-  Eigen::Map<Eigen::Vector4d> q(quaternion.data());  // w, x, y, z
-  Eigen::Isometry3d X = Eigen::Isometry3d::Identity();
-  X.linear() = Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
-  if (!reading.faults.apply(X, time, memory, next)) return;
-  const Eigen::Quaterniond seen(X.linear());
-  const Eigen::Vector4d numbers(seen.w(), seen.x(), seen.y(), seen.z());
-  q = numbers.dot(q) < 0.0 ? Eigen::Vector4d(-numbers) : numbers;  // the nearer of two signs
 }
 
 void SensorReadings::end_step(const mjData* d, std::span<double> next) const noexcept {

@@ -27,9 +27,14 @@ class SensorReadings {
   /// Finds the sensors in a compiled model. Throws ModelError if one is missing.
   void bind(const InstanceContext& context);
 
-  /// Writes the readings of this step. On entry `next` is a copy of `memory`.
+  /// Sensors of the engine that are read.
+  [[nodiscard]] std::size_t count() const noexcept { return readings_.size(); }
+
+  /// Writes the readings of this step, and which of them have arrived in it: one flag for each
+  /// sensor of the engine. The others are those of the step before. On entry `next` is a copy of
+  /// `memory`.
   void read(const mjData* d, std::span<const double> memory, std::span<double> next,
-            std::span<double> readings) const noexcept;
+            std::span<double> readings, std::span<bool> arrived) noexcept;
   /// Keeps what is only known at the end of a step.
   void end_step(const mjData* d, std::span<double> next) const noexcept;
 
@@ -39,13 +44,13 @@ class SensorReadings {
     std::size_t width;
     bool is_orientation;
     Block memory = {}, late = {};  // `late` is empty for positions
+    Slot<int> sample = {};         // number of the step of the last reading; -1: none
     int address = -1;              // in sensordata
   };
-  static void read_orientation(const Reading& reading, double time, std::span<const double> memory,
-                               std::span<double> next, std::span<double> quaternion) noexcept;
 
   MemoryLayout layout_;
   std::vector<Reading> readings_;
+  std::vector<double> seen_;  // scratch: numbers of one reading and the step of its sample
   std::size_t size_ = 0;
 };
 

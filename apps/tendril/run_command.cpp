@@ -50,6 +50,7 @@ struct RunArguments {
   std::vector<std::string> set;
   ImageArguments image;
   std::optional<double> frame_rate;
+  bool sensed = false;
   bool json = false;
   bool list_files = false;
   bool video = false;
@@ -85,6 +86,8 @@ simulation::RunChanges changes_of(const RunArguments& arguments) {
   }
   for (const std::string& text : arguments.set)
     changes.settings.push_back(simulation::parse_setting(text));
+  if (arguments.sensed)
+    changes.settings.push_back(simulation::parse_setting("controller.measured=sensors"));
   changes.controller = arguments.controller;
   return changes;
 }
@@ -120,7 +123,8 @@ std::string when(const simulation::Occurrence& occurrence, long steps) {
 void print_robots(const simulation::RunResult& result) {
   constexpr std::size_t kMax = 5;
   for (const simulation::RobotStatus& robot : result.statuses) {
-    say("{}: {} at the end", robot.robot, to_string(robot.end));
+    say("{}{}: {} at the end", robot.robot, robot.is_sensed ? ", by its sensors" : "",
+        to_string(robot.end));
     for (int i = 0; i < kStatusCount; ++i) {
       const simulation::Occurrence& o = robot.by_status[static_cast<std::size_t>(i)];
       const auto status = static_cast<ControllerStatus>(i);
@@ -396,6 +400,8 @@ void add_run_command(CommandLine& line) {
                  "plugin for the robots, e.g. tendril.reach");
   command.option("--set", arguments->set,
                  "change a setting: key=value, e.g. option.timestep=0.004; may be repeated");
+  command.flag("--sensed", arguments->sensed,
+               "controllers see what an estimator makes of the robots' sensors, not the truth");
   command.flag("--json", arguments->json, "print summary.json instead of the table");
   const Option video =
       command.flag("--video", arguments->video, "render video.mp4 from the recording");

@@ -36,7 +36,7 @@ struct ArmCoordinate {
   bool is_slide = false;
   bool has_tendons = false;  ///< neither it nor its joints have servos: tendons hold it
   bool is_passive = false;   ///< nothing drives it
-  double damping = 0.0;      ///< of its joints in series [N m s/rad]; only with tendons
+  double damping = 0.0;      ///< of its joints in series [N m s/rad], [N s/m]
 };
 
 /// Feed or spin of the base.

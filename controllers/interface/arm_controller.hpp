@@ -295,6 +295,7 @@ class ArmController : public Controller {
 
   /// Of all its controllers: settings, and quantities that are reported.
   static constexpr SettingInfo kCommonSettings[] = {common::kRobot,
+                                                    common::kMeasured,
                                                     common::kGravityCompensation,
                                                     common::kVelocityFeedForward,
                                                     common::following_tolerance("0.05"),

@@ -17,6 +17,10 @@ inline constexpr SettingInfo kMeasurementFaults = setting::text(
 inline constexpr SettingInfo kSensorSeed = setting::integer(
     "sensor_seed", "0", 0, std::numeric_limits<int>::max(),
     "of the noise and the dropouts of its `[[sensor]]`s; an experiment gives its own seed");
+inline constexpr SettingInfo kMeasured = setting::choice(
+    "measured", "truth sensors",
+    "what the controller sees: the state of the simulation, or what an estimator makes of the "
+    "readings of its `[[sensor]]`s");
 inline constexpr SettingInfo kGravityCompensation = setting::flag(
     "gravity_compensation", true, "setpoints compensate the gravity load of each servo");
 inline constexpr SettingInfo kVelocityFeedForward = setting::flag(

@@ -148,7 +148,8 @@ struct MeasurementFaults::Effect {
   }
   void operator()(const fault::Quantize& /*quantize*/) noexcept {
     for (std::size_t i = 0; active && i < x.size(); ++i)
-      see(i, entry.strength[i] * std::floor(x[i] / entry.strength[i] + 0.5));
+      if (entry.strength[i] != 0.0)
+        see(i, entry.strength[i] * std::floor(x[i] / entry.strength[i] + 0.5));
   }
   void operator()(const fault::Rate& /*rate*/) noexcept {
     if (step.number % entry.steps == 0)
@@ -185,7 +186,7 @@ struct MeasurementFaults::Effect {
 };
 
 void MeasurementFaults::add(const Fault& fault, std::size_t width, double timestep,
-                            std::uint64_t seed) {
+                            std::uint64_t seed, bool stamp) {
   const fault::OfMeasurement& seen = *fault.of_measurement();
   Entry entry{
       .fault = fault, .channel = seen.channel, .draws = RandomDraws(seed, "fault." + fault.name)};
@@ -193,6 +194,8 @@ void MeasurementFaults::add(const Fault& fault, std::size_t width, double timest
   const std::vector<double>& strength = std::visit(StrengthOf{}, seen.kind);
   entry.strength = strength;
   if (strength.size() == 1) entry.strength.assign(width, strength.front());
+  if (stamp && !strength.empty())
+    entry.strength.back() = std::holds_alternative<fault::Scale>(seen.kind) ? 1.0 : 0.0;
   if (!strength.empty() && entry.strength.size() != width) {
     adder.refuse("has a list of " + std::to_string(strength.size()) + " numbers: must have 1 or " +
                  std::to_string(width) + ", as many as the channel");
@@ -236,8 +239,7 @@ bool MeasurementFaults::apply(const Entry& entry, const Step& step, std::span<do
 }
 
 bool MeasurementFaults::apply(const Entry& entry, const Step& step, Eigen::Isometry3d& X) noexcept {
-  const Eigen::AngleAxisd turn(Eigen::Quaterniond(X.linear()));
-  Eigen::Vector3d vector = turn.angle() * turn.axis();
+  Eigen::Vector3d vector = rotation_vector(X.linear());
   if (!apply(entry, step, std::span<double>(vector.data(), 3))) return false;
   X.linear() = rotation_by(vector);
   return true;

@@ -78,14 +78,18 @@ class MeasurementFaults {
     sort();
   }
   /// Faults of one array of numbers; their channel does not count.
+  /// @param stamp  the last number is no value but the number of the step (`step`): of the array
+  ///               that is seen it tells when it was measured
   MeasurementFaults(std::span<const Fault> faults, std::size_t width, double timestep,
-                    std::uint64_t seed) {
-    for (const Fault& fault : faults) add(fault, width, timestep, seed);
+                    std::uint64_t seed, bool stamp = false) {
+    for (const Fault& fault : faults) add(fault, width, timestep, seed, stamp);
     sort();
   }
 
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+  /// Number of the next `apply` since the reset.
+  [[nodiscard]] int step(std::span<const double> memory) const noexcept { return step_(memory); }
 
   /// Turns a true measurement into the one that is seen. On entry `next_memory` is a copy of
   /// `memory`. Returns whether anything differs. Allocates nothing.
@@ -103,9 +107,8 @@ class MeasurementFaults {
     return differs;
   }
 
-  /// The same of one array of numbers, or of the orientation of a pose.
-  template <class Array>
-  bool apply(Array&& array, double time, std::span<const double> memory,
+  /// The same of one array of numbers.
+  bool apply(std::span<double> array, double time, std::span<const double> memory,
              std::span<double> next_memory) const noexcept {
     const Step step{step_(memory), time, memory, next_memory};
     bool differs = false;
@@ -146,7 +149,8 @@ class MeasurementFaults {
     return 0;
   }
 
-  void add(const Fault& fault, std::size_t width, double timestep, std::uint64_t seed);
+  void add(const Fault& fault, std::size_t width, double timestep, std::uint64_t seed,
+           bool stamp = false);
   void sort();
   static bool apply(const Entry& entry, const Step& step, std::span<double> x) noexcept;
   /// The orientation.

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "controllers/arm/servo.hpp"
+#include "controllers/interface/common_rows.hpp"
 #include "plugin/robot_names.hpp"
 #include "tendril/model/continuum/part.hpp"
 
@@ -62,8 +64,11 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
       const int sensor = mj_name2id(&model, mjOBJ_SENSOR, names(quantity).c_str());
       return sensor < 0 ? -1 : model.sensor_adr[sensor];
     };
+    const char* const measured =
+        mj_getPluginConfig(&model, model.sensor_plugin[i], common::kMeasured.name);
     statuses_.push_back({.robot = names.title(),
                          .sensor = name_or(model, mjOBJ_SENSOR, i, "sensor"),
+                         .is_sensed = measured != nullptr && std::string_view(measured) == "sensors",
                          .by_status = {}});
     status_addresses_.push_back(model.sensor_adr[i]);
     error_addresses_.push_back(address(kFollowingError));

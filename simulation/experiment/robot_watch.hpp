@@ -27,6 +27,7 @@ struct Occurrence {
 struct RobotStatus {
   std::string robot;   ///< title of its names
   std::string sensor;  ///< name of the sensor of its status
+  bool is_sensed = false;  ///< its controller sees what its sensors say, not the truth
   ControllerStatus end = ControllerStatus::Working;
   std::array<Occurrence, kStatusCount> by_status;
 

@@ -16,6 +16,10 @@ const char* to_string(Outcome outcome) noexcept {
   return "";
 }
 
+const char* RunResult::measured() const noexcept {
+  return std::ranges::any_of(statuses, &RobotStatus::is_sensed) ? "sensors" : "truth";
+}
+
 const char* RunResult::verdict() const noexcept {
   const bool has_checks = !checks.empty() || !failures.empty() || outcome == Outcome::Diverged;
   return !has_checks ? "none" : passes() ? "pass" : "fail";

@@ -52,6 +52,8 @@ struct RunResult {
   [[nodiscard]] bool passes() const noexcept {
     return outcome == Outcome::Done && all_checks_hold() && failures.empty();
   }
+  /// What controllers saw: "sensors" if one of them saw its sensors, else "truth".
+  [[nodiscard]] const char* measured() const noexcept;
   /// "pass" or "fail"; "none" of a run without checks that came to its end.
   [[nodiscard]] const char* verdict() const noexcept;
 };

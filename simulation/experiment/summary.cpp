@@ -63,8 +63,10 @@ Json robots_json(const std::vector<RobotStatus>& robots) {
       statuses.push_back(
           with_occurrence({{"status", to_string(static_cast<ControllerStatus>(i))}}, o));
     }
-    all.push_back(
-        {{"robot", robot.robot}, {"end", to_string(robot.end)}, {"statuses", std::move(statuses)}});
+    all.push_back({{"robot", robot.robot},
+                   {"measured", robot.is_sensed ? "sensors" : "truth"},
+                   {"end", to_string(robot.end)},
+                   {"statuses", std::move(statuses)}});
   }
   return all;
 }
@@ -120,6 +122,7 @@ std::string summary_json(const Experiment& experiment, const RunResult& result) 
   summary["outcome"] = to_string(result.outcome);
   summary["reason"] = result.reason;
   summary["verdict"] = result.verdict();
+  summary["measured"] = result.measured();
   summary["failures"] = result.failures;
   summary["checks"] = checks_json(result.checks);
   summary["robots"] = robots_json(result.statuses);

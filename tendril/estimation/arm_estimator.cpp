@@ -27,11 +27,7 @@ void triangularize(MatrixXd& stacked, VectorXd& workspace) noexcept {
   }
 }
 
-}  // namespace
-
-ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
-                           const ArmEstimatorOptions& options)
-    : arm_(arm), sensors_(arm, std::move(sensors)), options_(options) {
+const ArmEstimatorOptions& checked(const ArmEstimatorOptions& options) {
   const char* const object = "arm estimator";
   require(object, "timestep", options.timestep, kPositive, "s");
   require(object, "bend_noise", options.bend_noise, kNotNegative, "rad sqrt(s)");
@@ -41,32 +37,46 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
   require(object, "start_bend", options.start_bend, kNotNegative, "rad");
   require(object, "start_rate", options.start_rate, kNotNegative, "rad/s");
   require(object, "start_force", options.start_force, kNotNegative, "N");
+  return options;
+}
 
+}  // namespace
+
+ArmEstimatorMemory::ArmEstimatorMemory(int n, int t, std::span<const Sensor> sensors,
+                                       double timestep) {
+  const int N = 2 * n + 3 + t;
+  int values = 0, times = 1;
+  for (const Sensor& sensor : sensors) {
+    delays.push_back(static_cast<int>(std::lround(sensor.delay / timestep)));
+    times = std::max(times, 1 + delays.back());
+    first_value.push_back(values);
+    values += reading_size(sensor.kind, n, t);
+  }
+  head = layout.index(0, times - 1);
+  filled = layout.index(0, times);
+  for (State* const state : {&now, &oldest}) {
+    state->x = layout.vector(N);
+    state->L = layout.matrix<MatrixXd>(N, N);
+  }
+  ring.resize(static_cast<std::size_t>(times));
+  for (Time& time : ring) {
+    time.tension = layout.vector(t);
+    time.moment = layout.vector(n);
+    time.values = layout.vector(values);
+    time.feed = layout.number();
+    time.spin = layout.number();
+    time.present = layout.indices(static_cast<std::size_t>(values), 0, 1);
+  }
+}
+
+ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
+                           const ArmEstimatorOptions& options)
+    : arm_(arm),
+      sensors_(arm, sensors),
+      options_(checked(options)),
+      memory_(arm.coordinate_count(), arm.tendon_count(), sensors, options.timestep) {
   const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), N = arm.state_size();
-  Eigen::Index values = 0;
-  for (int s = 0; s < sensors_.count(); ++s) {
-    delays_.push_back(static_cast<int>(std::lround(sensors_[s].delay / options.timestep)));
-    first_value_.push_back(static_cast<int>(values));
-    values += sensors_.reading_size(s);
-  }
-  arrived_.assign(delays_.size(), 0);
-  const int times = delays_.empty() ? 1 : 1 + *std::max_element(delays_.begin(), delays_.end());
-  head_ = layout_.index(0, times - 1);
-  filled_ = layout_.index(0, times);
-  for (State* const state : {&now_, &oldest_}) {
-    state->x = layout_.vector(N);
-    state->L = layout_.matrix<MatrixXd>(N, N);
-  }
-  ring_.resize(static_cast<std::size_t>(times));
-  for (Time& time : ring_) {
-    time.tension = layout_.vector(t);
-    time.moment = layout_.vector(n);
-    time.values = layout_.vector(values);
-    time.feed = layout_.number();
-    time.spin = layout_.number();
-    time.present = layout_.indices(static_cast<std::size_t>(values), 0, 1);
-  }
-
+  arrived_.assign(memory_.delays.size(), 0);
   moment_noise_ = options.bend_noise * arm.scale_moment();
   x_.setZero(N);
   linearized_at_ = gain_ = phi_ = workspace_ = x_;
@@ -93,23 +103,23 @@ ArmEstimate ArmEstimator::empty_estimate() const {
           Eigen::Matrix<double, 6, 6>::Zero()};
 }
 
-const ArmEstimator::Time& ArmEstimator::time(std::span<const double> memory,
+const ArmEstimatorMemory::Time& ArmEstimator::time(std::span<const double> memory,
                                              int steps_back) const noexcept {
-  const int count = static_cast<int>(ring_.size());
-  return ring_[static_cast<std::size_t>((head_(memory) - steps_back + count) % count)];
+  const int count = static_cast<int>(memory_.ring.size());
+  return memory_.ring[static_cast<std::size_t>((memory_.head(memory) - steps_back + count) % count)];
 }
 
 void ArmEstimator::start(std::span<double> memory, const VectorXd& q) const noexcept {
-  layout_.reset(memory);
+  memory_.layout.reset(memory);
   const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
-  oldest_.x(memory).head(n) = q;
-  auto deviations = oldest_.L(memory).diagonal();
+  memory_.oldest.x(memory).head(n) = q;
+  auto deviations = memory_.oldest.L(memory).diagonal();
   deviations.head(n) = options_.start_bend * arm_.scale();
   deviations.segment(n, n) = options_.start_rate * arm_.scale();
   deviations.segment<3>(2 * n).setConstant(options_.start_force);
   deviations.tail(t).setConstant(options_.friction_deviation);
-  now_.x(memory) = oldest_.x(std::span<const double>(memory));
-  now_.L(memory) = oldest_.L(std::span<const double>(memory));
+  memory_.now.x(memory) = memory_.oldest.x(std::span<const double>(memory));
+  memory_.now.L(memory) = memory_.oldest.L(std::span<const double>(memory));
 }
 
 void ArmEstimator::load(std::span<const double> memory, const State& state) noexcept {
@@ -172,15 +182,15 @@ void ArmEstimator::predict() noexcept {
 Innovation ArmEstimator::correct(std::span<const double> memory, const Time& time,
                                  int steps_back) noexcept {
   Innovation innovation;
-  for (std::size_t i = 0; i < delays_.size(); ++i) {
-    const auto flags = time.present(memory).subspan(static_cast<std::size_t>(first_value_[i]));
+  for (std::size_t i = 0; i < memory_.delays.size(); ++i) {
+    const auto flags = time.present(memory).subspan(static_cast<std::size_t>(memory_.first_value[i]));
     const int s = static_cast<int>(i), rows = sensors_.row_count(s);
     if (std::ranges::all_of(flags.first(static_cast<std::size_t>(sensors_.reading_size(s))), is_0))
       continue;
     const double variance = sensors_[s].deviation * sensors_[s].deviation;
     linearized_at_ = x_;
     sensors_.residual(s, arm_, x_, input_,
-                      time.values(memory).segment(first_value_[i], sensors_.reading_size(s)),
+                      time.values(memory).segment(memory_.first_value[i], sensors_.reading_size(s)),
                       residual_.head(rows), by_x_);
     for (int row = 0; row < rows; ++row) {  // [Maybeck] Potter's update
       if (std::ranges::any_of(sensors_.needed(s, row, flags), is_0)) continue;
@@ -191,7 +201,7 @@ Innovation ArmEstimator::correct(std::span<const double> memory, const Time& tim
       const double error = residual_[row] - H.dot(x_ - linearized_at_);
       x_ += (error / expected) * gain_;
       L_.noalias() -= gain_ * (phi_ / (expected + std::sqrt(expected * variance))).transpose();
-      if (arrived_[i] == 0 || delays_[i] != steps_back) continue;
+      if (arrived_[i] == 0 || memory_.delays[i] != steps_back) continue;
       innovation.squared += error * error / expected;
       ++innovation.count;
     }
@@ -200,15 +210,15 @@ Innovation ArmEstimator::correct(std::span<const double> memory, const Time& tim
 }
 
 void ArmEstimator::push(std::span<double> memory, const ArmInput& input) noexcept {
-  const int times = static_cast<int>(ring_.size()), filled = filled_(memory);
+  const int times = static_cast<int>(memory_.ring.size()), filled = memory_.filled(memory);
   const bool moves_on = filled == 0 || filled == times;
-  if (moves_on) load(memory, oldest_);
+  if (moves_on) load(memory, memory_.oldest);
   if (filled == times) {
     load_input(memory, time(memory, times - 1));
     (void)correct(memory, time(memory, times - 1), times - 1);
   }
-  head_(memory) = (head_(memory) + 1) % times;
-  filled_(memory) = std::min(filled + 1, times);
+  memory_.head(memory) = (memory_.head(memory) + 1) % times;
+  memory_.filled(memory) = std::min(filled + 1, times);
   const Time& now = time(memory, 0);
   now.tension(memory) = input.tension;
   now.moment(memory) = input.moment;
@@ -216,23 +226,23 @@ void ArmEstimator::push(std::span<double> memory, const ArmInput& input) noexcep
   now.spin(memory) = input.base.spin;
   for (double& flag : now.present(memory)) flag = 0.0;
   if (!moves_on) return;
-  load_input(memory, time(memory, filled_(memory) - 1));
+  load_input(memory, time(memory, memory_.filled(memory) - 1));
   predict();
-  store(oldest_, memory);
+  store(memory_.oldest, memory);
 }
 
 int ArmEstimator::add(std::span<double> memory, std::span<const Reading> readings) noexcept {
   int first = 0;
   for (const Reading& reading : readings) {
     const auto s = static_cast<std::size_t>(reading.sensor);
-    const int back = delays_[s];
-    if (back >= filled_(memory)) continue;  // older than the start
+    const int back = memory_.delays[s];
+    if (back >= memory_.filled(memory)) continue;  // older than the start
     const Time& then = time(memory, back);
     for (int i = 0; i < sensors_.reading_size(reading.sensor); ++i) {
       const double number = reading.value[static_cast<std::size_t>(i)];
       if (!std::isfinite(number)) continue;
-      then.values(memory)[first_value_[s] + i] = number;
-      then.present(memory)[static_cast<std::size_t>(first_value_[s] + i)] = 1.0;
+      then.values(memory)[memory_.first_value[s] + i] = number;
+      then.present(memory)[static_cast<std::size_t>(memory_.first_value[s] + i)] = 1.0;
       arrived_[s] = 1;
     }
     if (arrived_[s] != 0) first = std::max(first, back);
@@ -244,13 +254,13 @@ Innovation ArmEstimator::step(std::span<double> memory, const ArmInput& input,
                               std::span<const Reading> readings) noexcept {
   std::fill(arrived_.begin(), arrived_.end(), 0);
   push(memory, input);
-  const int first = add(memory, readings), oldest = filled_(memory) - 1;
+  const int first = add(memory, readings), oldest = memory_.filled(memory) - 1;
   int back = 0;
   if (first > 0 || oldest == 0) {
-    load(memory, oldest_);
+    load(memory, memory_.oldest);
     back = oldest;
   } else {
-    load(memory, now_);
+    load(memory, memory_.now);
     load_input(memory, time(memory, 0));
     predict();
   }
@@ -263,13 +273,13 @@ Innovation ArmEstimator::step(std::span<double> memory, const ArmInput& input,
     sum.squared += innovation.squared;
     sum.count += innovation.count;
   }
-  store(now_, memory);
+  store(memory_.now, memory);
   return sum;
 }
 
 void ArmEstimator::estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept {
   const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
-  load(memory, now_);
+  load(memory, memory_.now);
   estimate.q = x_.head(n);
   estimate.q_rate = x_.segment(n, n);
   estimate.force = x_.segment<3>(2 * n);

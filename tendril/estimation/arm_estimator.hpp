@@ -43,6 +43,28 @@ struct Innovation {
   int count = 0;
 };
 
+/// Memory of an ArmEstimator between steps.
+struct ArmEstimatorMemory {
+  /// @param n,t  coordinates and tendons of the arm
+  ArmEstimatorMemory(int n, int t, std::span<const Sensor> sensors, double timestep);
+
+  /// A time of the ring: the input that led to it, and what was read then.
+  struct Time {
+    MatrixSlot<Eigen::VectorXd> tension, moment, values;
+    Slot<double> feed, spin;
+    Block present;  ///< one flag per number of `values`
+  };
+  struct State {
+    MatrixSlot<Eigen::VectorXd> x;
+    MatrixSlot<Eigen::MatrixXd> L;
+  };
+  MemoryLayout layout;
+  Slot<int> head, filled;
+  State now, oldest;  ///< as corrected; as predicted, before the readings of that time
+  std::vector<Time> ring;
+  std::vector<int> delays, first_value;  ///< of each sensor: in steps; in `values`
+};
+
 /// Recursive estimate of a moving arm: an extended Kalman filter whose covariance is L L^T.
 ///
 ///     process    one step of ElasticArm::step_factor, with white noise of the moments; f a random
@@ -64,7 +86,7 @@ class ArmEstimator {
                const ArmEstimatorOptions& options = {});
 
   [[nodiscard]] const ArmSensors& sensors() const noexcept { return sensors_; }
-  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
   /// An estimate with its sizes, to be written by `estimate`.
   [[nodiscard]] ArmEstimate empty_estimate() const;
 
@@ -77,16 +99,8 @@ class ArmEstimator {
   void estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept;
 
  private:
-  /// A time of the ring: the input that led to it, and what was read then.
-  struct Time {
-    MatrixSlot<Eigen::VectorXd> tension, moment, values;
-    Slot<double> feed, spin;
-    Block present;  ///< one flag per number of `values`
-  };
-  struct State {
-    MatrixSlot<Eigen::VectorXd> x;
-    MatrixSlot<Eigen::MatrixXd> L;
-  };
+  using Time = ArmEstimatorMemory::Time;
+  using State = ArmEstimatorMemory::State;
   void load(std::span<const double> memory, const State& state) noexcept;
   void store(const State& state, std::span<double> memory) const noexcept;
   /// Advances the state of the oldest time, if the ring is full, and adds a time with its input.
@@ -103,11 +117,8 @@ class ArmEstimator {
   ElasticArm arm_;
   ArmSensors sensors_;
   ArmEstimatorOptions options_;
-  MemoryLayout layout_;
-  std::vector<Time> ring_;
-  Slot<int> head_, filled_;
-  State now_, oldest_;  // as corrected; as predicted, before the readings of that time
-  std::vector<int> delays_, first_value_, arrived_;  // arrived_: in this step, by sensor
+  ArmEstimatorMemory memory_;
+  std::vector<int> arrived_;  // in this step, by sensor
   Eigen::VectorXd x_, linearized_at_, residual_, gain_, phi_, moment_noise_, workspace_;
   Eigen::MatrixXd L_, F_, stacked_, by_x_, noise_;
   ArmInput input_;

@@ -51,6 +51,7 @@ ElasticArmParameters checked(const ContinuumRobot& robot, ElasticArmParameters p
   for (const double component : parameters.gravity)
     require("elastic arm", "gravity", component, kFinite, "m/s^2");
   require("elastic arm", "payload", parameters.payload, kNotNegative, "kg");
+  require("elastic arm", "root_mass", parameters.root_mass, kNotNegative, "kg");
   require("elastic arm", "force_place.section", parameters.force_place.section,
           {-1.0, robot.section_count() - 1.0});
   require("elastic arm", "force_place.fraction", parameters.force_place.fraction, {0.0, 1.0});
@@ -102,6 +103,7 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
     for (const double side : {-1.0, 1.0})
       masses_.push_back({{i, 0.5 + side / std::sqrt(12.0)}, half});
   }
+  if (parameters.root_mass > 0.0) masses_.push_back({{0, 0.0}, parameters.root_mass});
   if (parameters.payload > 0.0) masses_.push_back({on_arm({}), parameters.payload});
   parameters_.force_place = on_arm(parameters.force_place);
   uneven_.resize(parameters.section_masses.size());

@@ -31,6 +31,7 @@ struct ElasticArmParameters {
   std::vector<CoordinateSpring> springs;     ///< one per coordinate q
   std::vector<double> section_masses;        ///< one per section [kg], >= 0, even along the section
   double payload = 0.0;                      ///< at the tip [kg], >= 0
+  double root_mass = 0.0;                    ///< at the start, felt by the base alone [kg], >= 0
   Eigen::Vector3d gravity{0, 0, -9.81};      ///< base frame [m/s^2]
   std::vector<TendonRoute> tendons{};        ///< may be none
   std::vector<double> tendon_compliances{};  ///< one per tendon [m/N], >= 0; empty: 0

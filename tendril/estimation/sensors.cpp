@@ -19,11 +19,6 @@ Matrix3d skew(const Vector3d& a) noexcept {
   return matrix;
 }
 
-Vector3d rotation_vector(const Matrix3d& R) noexcept {
-  const Eigen::AngleAxisd rotation(R);
-  return rotation.angle() * rotation.axis();
-}
-
 }  // namespace
 
 ArmSensors::ArmSensors(const ElasticArm& arm, std::vector<Sensor> sensors)
@@ -51,17 +46,21 @@ ArmSensors::ArmSensors(const ElasticArm& arm, std::vector<Sensor> sensors)
   by_x_.setZero(rows, arm.state_size());
 }
 
-int ArmSensors::reading_size(int s) const noexcept {
-  switch ((*this)[s].kind) {
+int reading_size(SensorKind kind, int n, int t) noexcept {
+  switch (kind) {
     case SensorKind::Coordinates:
-      return static_cast<int>(q_.size());
+      return n;
     case SensorKind::TendonLength:
-      return tendon_count_;
+      return t;
     case SensorKind::Curvature:
       return 2;
     default:
       return 3;
   }
+}
+
+int ArmSensors::reading_size(int s) const noexcept {
+  return tendril::reading_size((*this)[s].kind, static_cast<int>(q_.size()), tendon_count_);
 }
 
 int ArmSensors::row_count(int s) const noexcept {

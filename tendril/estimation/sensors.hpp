@@ -31,6 +31,9 @@ struct Sensor {
   double delay = 0.0;      ///< age of its readings when they arrive [s], >= 0
 };
 
+/// Numbers in a reading of a sensor of an arm with n coordinates and t tendons.
+[[nodiscard]] int reading_size(SensorKind kind, int n, int t) noexcept;
+
 /// The common measurement model: what each sensor reads at a state x (ElasticArm) and input, and
 /// its derivative. At rest: inertia does not count in the force on the base.
 ///

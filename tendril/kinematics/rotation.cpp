@@ -29,6 +29,11 @@ Eigen::Matrix3d rotation_by(const Eigen::Vector3d& vector) noexcept {
   return Eigen::AngleAxisd(angle, vector / angle).toRotationMatrix();
 }
 
+Eigen::Vector3d rotation_vector(const Eigen::Matrix3d& R) noexcept {
+  const Eigen::AngleAxisd rotation(R);
+  return rotation.angle() * rotation.axis();
+}
+
 double rotation_angle(const Eigen::Matrix3d& from, const Eigen::Matrix3d& to) noexcept {
   const Eigen::Matrix3d R = from.transpose() * to;
   const Eigen::Vector3d twice_sine(R(2, 1) - R(1, 2), R(0, 2) - R(2, 0), R(1, 0) - R(0, 1));

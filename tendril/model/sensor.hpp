@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tendril/estimation/sensors.hpp"
 #include "tendril/fault.hpp"
 
 namespace tendril {
@@ -15,6 +17,14 @@ namespace names {
 /// Sensor "tracker_position_reading".
 [[nodiscard]] std::string reading(const std::string& sensor);
 }  // namespace names
+
+/// What a sensor is to an estimator: numbers in a reading of a sensor of ArmSensors.
+struct Observed {
+  SensorKind kind = SensorKind::Position;
+  BodyPlace place{};
+  int index = 0;                      ///< of its first number in the reading
+  double factor = 1.0, offset = 0.0;  ///< number of the reading = factor measured + offset
+};
 
 /// A sensor of the engine, and what the robot's computer reads of it.
 struct EngineSensor {
@@ -27,6 +37,8 @@ struct EngineSensor {
   /// next one.
   bool is_late = false;
   std::vector<Fault> imperfections;  ///< between its value and the reading
+  std::optional<Observed> observed = std::nullopt;  ///< if estimators of such robots use it
+  int tension_of = -1;                              ///< tendon whose tension it measures, or -1
 };
 
 /// A `[[sensor]]` of a robot file: sensors of the engine, with what they need in the model.
@@ -44,12 +56,20 @@ struct RobotSensor {
     char component = 'x';  ///< towards x or y of the body there
   };
 
+  /// A fixed tendon whose length is a coordinate of a section, without its offset.
+  struct Encoder {
+    std::string name;
+    int section = 1;  ///< from 1
+    char axis = 'y';  ///< of its joints
+  };
+
   std::string name;
   std::string origin;              ///< `arm.toml:12`
   double rate = 0.0, delay = 0.0;  ///< [Hz], [s]; 0: every step, at once
   std::vector<EngineSensor> sensors;
   std::vector<Site> sites;
   std::vector<Grating> gratings;
+  std::vector<Encoder> encoders;
 };
 
 /// Throws ModelError for a rate or a delay that a simulation with this timestep [s] cannot have.

@@ -14,7 +14,7 @@ namespace tendril {
 
 /// A kind of sensor of a kind of robot.
 template <class Robot>
-struct SensorKind {
+struct SensorRow {
   std::string_view name;
   /// What it measures, if that is two quantities: "position in m, orientation in rad". Its first
   /// sensor of the engine has the first of them.
@@ -62,6 +62,7 @@ inline constexpr std::string_view kImuQuantities =
 inline void add_imu(RobotSensor& sensor, const std::string& site) {
   add_site_sensors(sensor, site, "gyro", "accelerometer");
 }
+inline constexpr std::string_view kTrackerQuantities = "position in m, orientation in rad";
 /// Adds those of the tip's pose in the frame of the base.
 void add_tip_tracker(RobotSensor& sensor);
 /// Joint positions of the joints that the table names.
@@ -73,9 +74,9 @@ void add_motor_current(const Fields& fields, const std::vector<std::string>& act
 
 /// Kinds that several kinds of robots have.
 template <class Robot>
-inline constexpr SensorKind<Robot> kTipTracker{
+inline constexpr SensorRow<Robot> kTipTracker{
     "tip_tracker",
-    "position in m, orientation in rad",
+    kTrackerQuantities,
     {},
     [](const Fields&, const Robot&, RobotSensor& sensor) { add_tip_tracker(sensor); }};
 inline constexpr KeyInfo kJointEncoderKeys[]{sensor_key::kJoints, sensor_key::kBacklash};
@@ -99,12 +100,12 @@ void read_imperfections(const SensorTable& table, RobotSensor& sensor);
 /// Reads the sensors of a robot whose other tables are read. Throws ModelError.
 template <class Robot>
 [[nodiscard]] std::vector<RobotSensor> read_sensors(const Fields& top, const Robot& robot,
-                                                    std::span<const SensorKind<Robot>> kinds) {
+                                                    std::span<const SensorRow<Robot>> kinds) {
   std::vector<std::string_view> names;
-  for (const SensorKind<Robot>& kind : kinds) names.push_back(kind.name);
+  for (const SensorRow<Robot>& kind : kinds) names.push_back(kind.name);
   std::vector<RobotSensor> sensors;
   for (const Fields& fields : top.tables("sensor")) {
-    const SensorKind<Robot>& kind = kinds[sensor_kind(fields, names)];
+    const SensorRow<Robot>& kind = kinds[sensor_kind(fields, names)];
     const SensorTable table{fields, kind.quantities, kind.keys};
     RobotSensor sensor = read_head(table, sensors);
     kind.read(fields, robot, sensor);

@@ -80,10 +80,11 @@ def verdict(summary: Summary, recording: Recording | None) -> tuple[str, str]:
     if summary.get("failures") and not failed:
         return "a robot did not do its task", "bad"
     if checks:
+        sensed = ", by sensors" if summary.get("measured") == "sensors" else ""
         return (
-            (f"{failed} of {len(checks)} checks failed", "bad")
+            (f"{failed} of {len(checks)} checks failed{sensed}", "bad")
             if failed
-            else (f"all {len(checks)} checks hold", "good")
+            else (f"all {len(checks)} checks hold{sensed}", "good")
         )
     return {"done": ("done, no checks", ""), "running": ("unfinished", "bad"), "": ("no results", "bad")}.get(
         outcome, (str(outcome), "bad")
@@ -111,7 +112,7 @@ def robots_section(summary: Summary, recording: Recording | None) -> str:
         return percent(entry["steps"], steps), f"{entry['first']:.4g}\u00a0s", f"{entry['last']:.4g}\u00a0s"
 
     rows = [
-        row(robot["robot"], status["status"], *during(status))
+        row(robot["robot"] + (", by its sensors" if robot.get("measured") == "sensors" else ""), status["status"], *during(status))
         for robot in summary.get("robots", [])
         for status in robot["statuses"]
     ]

@@ -29,6 +29,7 @@ _SHAPE = Table(
     {
         **dict.fromkeys(("experiment", "file", "scene", "outcome", "reason", "command_line"), TEXT),
         "verdict": one_of("pass", "fail", "none"),
+        "measured": one_of("truth", "sensors"),
         "seed": integer(),
         "failures": ListOf(TEXT),
         "notices": ListOf(TEXT),

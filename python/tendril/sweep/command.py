@@ -189,6 +189,13 @@ def _add_overrides(parser: Parser) -> None:
     )
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
     parser.add_argument(
+        "--sensed",
+        action="append_const",
+        dest="set",
+        const="controller.measured=sensors",
+        help="controllers see what an estimator makes of the robots' sensors, not the truth",
+    )
+    parser.add_argument(
         "--controller",
         action="append",
         default=[],

@@ -59,6 +59,7 @@ def record_of(
         "seed": run.seed,
         "outcome": outcome,
         "verdict": summary.get("verdict"),
+        "measured": summary.get("measured", "truth"),
         "checks": [
             {key: check.get(key) for key in ("name", "metric", "value", "unit", "min", "max", "holds")}
             for check in summary.get("checks", [])

@@ -35,7 +35,8 @@ _RECORD = Table(
         "drawn": DictOf(ANYTHING),
         "machine": TEXT,
         "error": TEXT,
-    }
+    },
+    {"measured": one_of("truth", "sensors")},
 )
 
 

@@ -99,6 +99,7 @@ def _first_lines(data: Dataset) -> str:
     rates = "; ".join(
         f"<b>{page.escape(row['variant'])}</b> passes {page.percent(row['rate'])} "
         f"({100 * row['interval'][0]:.1f} to {100 * row['interval'][1]:.1f} %)"
+        f"{', by sensors' if row['variant'] in data.sensed else ''}"
         if row["n"]
         else f"<b>{page.escape(row['variant'])}</b> has no checks"
         for row in success

@@ -115,6 +115,7 @@ class FinishedRuns:
         runs = list(self.plan.runs())
         indices = {run.id: index for index, run in enumerate(runs)}
         outcome, verdict = np.full(len(runs), "", dtype="U8"), np.full(len(runs), "", dtype="U4")
+        measured = np.full(len(runs), "truth", dtype="U7")
         machine: dict[int, str] = {}
         failed: dict[int, list[str]] = {}
         self.errors: dict[str, str] = {}
@@ -136,6 +137,7 @@ class FinishedRuns:
             if index is None:
                 continue
             outcome[index], verdict[index] = record["outcome"], record["verdict"] or ""
+            measured[index] = record.get("measured", "truth")
             machine[index] = record["machine"]
             self.errors.pop(record["id"], None)
             if record["error"]:
@@ -157,6 +159,7 @@ class FinishedRuns:
         self._runs: list[SweepRun] = [runs[index] for index in done]
         self.outcome: Column = outcome[done]
         self.verdict: Column = verdict[done]
+        self.measured: Column = measured[done]
         self.machines: dict[str, int] = dict(Counter(machine.values()))
         self.failed_checks: list[tuple[int, str]] = [  # row, name
             (row, name) for row, index in enumerate(done.tolist()) for name in failed[index]
@@ -169,8 +172,8 @@ class FinishedRuns:
 
     @cached_property
     def runs(self) -> dict[str, Column]:
-        """A column by name, a row per finished run: id, variant, seed, outcome, verdict, `cell.<key>`, `check.<name>`,
-        `metric.<name>`, `drawn.<key>` for what the seed has drawn (a factor for a scale, `drawn.<key>.1` ... for the
+        """A column by name, a row per finished run: id, variant, seed, outcome, verdict, measured (what controllers saw:
+        truth or sensors), `cell.<key>`, `check.<name>`, `metric.<name>`, `drawn.<key>` for what the seed has drawn (a factor for a scale, `drawn.<key>.1` ... for the
         numbers of a list). What a run does not have is NaN."""
         table: dict[str, Column] = {
             "id": np.array([run.id for run in self._runs], dtype="U16"),
@@ -178,12 +181,19 @@ class FinishedRuns:
             "seed": np.array([run.seed for run in self._runs], dtype=np.int64),
             "outcome": self.outcome,
             "verdict": self.verdict,
+            "measured": self.measured,
         }
         for axis, (key, _) in enumerate(self.plan.cells[0]):
             values = [self.plan.cells[run.cell][axis][1] for run in self._runs]
             numeric = all(isinstance(value, int | float) for value in values)
             table["cell." + key] = np.array(values if numeric else [json.dumps(value) for value in values])
         return table | self._columns
+
+    @cached_property
+    def sensed(self) -> set[str]:
+        """Names of the variants whose controllers saw their sensors, not the truth."""
+        pairs = zip(self._runs, self.measured, strict=True)
+        return {run.variant.name for run, measured in pairs if measured == "sensors"}
 
     def unit(self, metric: str) -> str:
         own = (comparison.unit for comparison in self.plan.compare if comparison.metric == metric)

@@ -184,6 +184,7 @@ class Scorecard:
         row = {
             "experiment": name,
             "variant": variant,
+            "measured": "sensors" if variant in data.sensed else "truth",
             "success": {key: success[key] for key in ("has_checks", "n", "successes", "rate", "interval")},
             "metric": None,
             "differences": {},
@@ -227,7 +228,7 @@ class Scorecard:
     def print(self) -> None:
         rows = self.summary["rows"]
         cells = [("experiment", "variant", "passed", "main metric")]
-        cells += [(row["experiment"], row["variant"], _passed(row["success"]), _metric(row)) for row in rows]
+        cells += [(row["experiment"], row["variant"], _passed(row), _metric(row)) for row in rows]
         widths = [max(len(cell[i]) for cell in cells) for i in range(3)]
         for number, cell in enumerate(cells):
             first = cell[0] if number < 2 or cell[0] != cells[number - 1][0] else ""
@@ -316,7 +317,7 @@ class Scorecard:
                     if d["words"] != "no difference shown"
                 ]
                 values = [f"<small>{text}</small>" for text in (_value(row["metric"]) if row["metric"] else ()) if text]
-                line.append("<br>".join([f"<b>{_share(row['success'])}</b>", *values, *words]))
+                line.append("<br>".join([f"<b>{_share(row['success'])}</b>{_sensed(row)}", *values, *words]))
             rows.append(line)
         return page.table(["experiment", "metric", *map(page.escape, self.variants)], rows, 2)
 
@@ -340,11 +341,16 @@ class Scorecard:
         return plots.svg(980, y + 40, [*axis, *parts], "rates")
 
 
-def _passed(success: dict[str, Any]) -> str:
+def _passed(row: dict[str, Any]) -> str:
+    success = row["success"]
     if not success["n"]:
         return _share(success)
     low, high = success["interval"]
-    return f"{_share(success)} ({100 * low:.0f} to {100 * high:.0f} %)"
+    return f"{_share(success)} ({100 * low:.0f} to {100 * high:.0f} %){_sensed(row)}"
+
+
+def _sensed(row: dict[str, Any]) -> str:
+    return ", by sensors" if row["measured"] == "sensors" else ""
 
 
 def _share(success: dict[str, Any]) -> str:

@@ -31,6 +31,18 @@ const Link& link_at(const std::vector<Link>& links, double place) {
   return links.back();
 }
 
+BodyPlace body_place(const ContinuumDescription& robot, double place) {
+  double start = 0.0, s = place * rest_length(robot);
+  const int last = static_cast<int>(robot.sections.size()) - 1;
+  for (int i = 0; i < last; ++i) {
+    const double length = rest_length(robot.sections[static_cast<std::size_t>(i)]);
+    if (s < start + length) return {i, (s - start) / length};
+    start += length;
+  }
+  const double fraction = (s - start) / rest_length(robot.sections.back());
+  return {last, std::clamp(fraction, 0.0, 1.0)};
+}
+
 /// Length of the backbone whose bend the hinges of a link take [m].
 double bent_length(const ContinuumDescription& robot, const Link& link) {
   const auto i = static_cast<std::size_t>(link.section - 1),
@@ -50,6 +62,12 @@ double bent_length(const ContinuumDescription& robot, const Link& link) {
 
 // ---- reading, one function for each kind
 
+/// Index of a tendon or chamber.
+int tendon_index(const ContinuumDescription& robot, const std::string& name) {
+  const std::vector<std::string> names = tendon_names(robot);
+  return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
 /// The tendons that a table names, of those that pull or of these and all chambers.
 std::vector<std::string> read_tendon_names(const Fields& fields, const ContinuumDescription& robot,
                                            bool with_chambers) {
@@ -65,8 +83,11 @@ std::vector<std::string> read_tendon_names(const Fields& fields, const Continuum
 
 void read_tendon_encoder(const Fields& fields, const ContinuumDescription& robot,
                          RobotSensor& sensor) {
-  for (const std::string& tendon : read_tendon_names(fields, robot, true))
+  for (const std::string& tendon : read_tendon_names(fields, robot, true)) {
     add_element_sensor(sensor, tendon, "tendonpos", "tendon");
+    sensor.sensors.back().observed =
+        Observed{.kind = SensorKind::TendonLength, .index = tendon_index(robot, tendon)};
+  }
 }
 
 void read_tendon_force(const Fields& fields, const ContinuumDescription& robot,
@@ -74,7 +95,56 @@ void read_tendon_force(const Fields& fields, const ContinuumDescription& robot,
   for (const std::string& tendon : read_tendon_names(fields, robot, false)) {
     add_element_sensor(sensor, tendon, "actuatorfrc", "actuator");
     sensor.sensors.back().is_late = true;
+    sensor.sensors.back().tension_of = tendon_index(robot, tendon);
   }
+}
+
+/// Encoders of the servos that bend sections, or set their lengths.
+void read_servo_encoder(const ContinuumDescription& robot, bool of_length, RobotSensor& sensor) {
+  const auto add = [&](int section, char axis, int coordinate, double offset) {
+    const std::string name = fmt::format("{}_s{}_{}", sensor.name, section, axis);
+    sensor.encoders.push_back({name, section, axis});
+    sensor.sensors.push_back(
+        {.name = name,
+         .type = "tendonpos",
+         .attributes = {{"tendon", name}},
+         .imperfections = {},
+         .observed = Observed{
+             .kind = SensorKind::Coordinates, .index = coordinate, .offset = offset}});
+  };
+  const ContinuumRobot kinematics = robot.kinematics();
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const SectionPhysics& physics = robot.physics[static_cast<std::size_t>(i)];
+    const Section& section = kinematics.section(i);
+    const int k = kinematics.coordinate_index(i);
+    if (of_length) {
+      if (section.is_extensible() && is_driven(physics.length_drive))
+        add(i + 1, 'z', k + 2, section.variable_length() / 2.0);
+      continue;
+    }
+    if (!is_driven(physics.bend)) continue;
+    if (section.bends_u()) add(i + 1, 'y', k, 0.0);
+    if (section.bends_v()) add(i + 1, 'x', k + 1, 0.0);
+  }
+}
+
+void read_bend_encoder(const Fields& fields, const ContinuumDescription& robot,
+                       RobotSensor& sensor) {
+  read_servo_encoder(robot, false, sensor);
+  if (sensor.sensors.empty()) fields.refuse("kind", "needs a section with a servo or motor of its bend");
+}
+
+void read_length_encoder(const Fields& fields, const ContinuumDescription& robot,
+                         RobotSensor& sensor) {
+  read_servo_encoder(robot, true, sensor);
+  if (sensor.sensors.empty()) fields.refuse("kind", "needs a section with a servo or motor of its length");
+}
+
+void read_tip_tracker(const Fields& /*fields*/, const ContinuumDescription& /*robot*/,
+                      RobotSensor& sensor) {
+  add_tip_tracker(sensor);
+  sensor.sensors[0].observed = Observed{.kind = SensorKind::Position};
+  sensor.sensors[1].observed = Observed{.kind = SensorKind::Rotation};
 }
 
 void read_curvature(const Fields& fields, const ContinuumDescription& robot, RobotSensor& sensor) {
@@ -99,17 +169,21 @@ void read_curvature(const Fields& fields, const ContinuumDescription& robot, Rob
       sensor.sensors.push_back({.name = name,
                                 .type = "tendonpos",
                                 .attributes = {{"tendon", name}},
-                                .imperfections = {}});
+                                .imperfections = {},
+                                .observed = Observed{.kind = SensorKind::Curvature,
+                                                     .place = body_place(robot, place),
+                                                     .index = component == 'x' ? 0 : 1}});
     }
   }
 }
 
-void read_markers(const Fields& fields, const ContinuumDescription& /*robot*/,
-                  RobotSensor& sensor) {
+void read_markers(const Fields& fields, const ContinuumDescription& robot, RobotSensor& sensor) {
   for (const double place : read_places(fields)) {
     const std::string name = fmt::format("{}_{}", sensor.name, sensor.sites.size() + 1);
     sensor.sites.push_back({.name = name, .place = place});
     add_frame_sensor(sensor, name, "framepos", name);
+    sensor.sensors.back().observed =
+        Observed{.kind = SensorKind::Position, .place = body_place(robot, place)};
   }
 }
 
@@ -117,6 +191,9 @@ void read_base_force(const Fields& /*fields*/, const ContinuumDescription& /*rob
                      RobotSensor& sensor) {
   sensor.sites.push_back({.name = sensor.name + "_site", .is_on_base = true});
   add_site_sensors(sensor, sensor.sites.back().name, "force", "torque");
+  // What holds the base is against what the arm does to it.
+  sensor.sensors[0].observed = Observed{.kind = SensorKind::BaseForce, .factor = -1.0};
+  sensor.sensors[1].observed = Observed{.kind = SensorKind::BaseMoment, .factor = -1.0};
 }
 
 void read_imu(const Fields& fields, const ContinuumDescription& /*robot*/, RobotSensor& sensor) {
@@ -135,11 +212,13 @@ void read_motor_current(const Fields& fields, const ContinuumDescription& robot,
 }
 
 constexpr KeyInfo kTendons{"tendons", "", "names of tendons and chambers", "all"};
-constexpr KeyInfo kEncoderKeys[]{kTendons, kBacklash}, kForceKeys[]{kTendons},
+constexpr KeyInfo kServoEncoderKeys[]{kBacklash}, kEncoderKeys[]{kTendons, kBacklash}, kForceKeys[]{kTendons},
     kPlaceKeys[]{kPlaces};
 
-constexpr SensorKind<ContinuumDescription> kKinds[]{
-    kTipTracker<ContinuumDescription>,
+constexpr SensorRow<ContinuumDescription> kKinds[]{
+    {"tip_tracker", kTrackerQuantities, {}, read_tip_tracker},
+    {"bend_encoder", {}, kServoEncoderKeys, read_bend_encoder},
+    {"length_encoder", {}, kServoEncoderKeys, read_length_encoder},
     {"tendon_encoder", {}, kEncoderKeys, read_tendon_encoder},
     {"tendon_force", {}, kForceKeys, read_tendon_force},
     {"curvature", {}, kPlaceKeys, read_curvature},
@@ -151,10 +230,12 @@ constexpr SensorKind<ContinuumDescription> kKinds[]{
 /// Refuses names of tendons, of which the model has elements called as those of a sensor.
 void require_free_name(const RobotSensor& sensor, const ContinuumDescription& robot) {
   const auto require_other = [&](const std::string& tendon) {
+    const auto has_it = [&](const auto& items) {
+      return std::any_of(items.begin(), items.end(),
+                         [&](const auto& item) { return item.name == tendon; });
+    };
     const bool is_taken =
-        sensor.name == tendon ||
-        std::any_of(sensor.gratings.begin(), sensor.gratings.end(),
-                    [&](const RobotSensor::Grating& grating) { return grating.name == tendon; });
+        sensor.name == tendon || has_it(sensor.gratings) || has_it(sensor.encoders);
     if (is_taken)
       throw ModelError(
           fmt::format("{}: sensor {}: name = {}: the model has a tendon {}: must be "
@@ -187,6 +268,18 @@ void add_grating(ArmDocument& arm, const RobotSensor::Grating& grating) {
                      {"coef", (is_x ? 1.0 : -1.0) / bent_length(arm.robot, link)}});
 }
 
+void add_encoder(ArmDocument& arm, const RobotSensor::Encoder& encoder) {
+  XmlNode& tendon = arm.mjcf.tendon.add("fixed", {{"name", encoder.name}});
+  for (const Link& link : arm.links) {
+    if (link.section != encoder.section) continue;
+    if (encoder.axis == 'z' ? !link.has_slide() : !link.has_hinges()) continue;
+    const std::string joint = encoder.axis == 'z'
+                                  ? names::slide(link.section, link.index)
+                                  : names::hinge(link.section, link.index, encoder.axis);
+    tendon.add("joint", {{"joint", joint}, {"coef", encoder.axis == 'x' ? -1.0 : 1.0}});
+  }
+}
+
 }  // namespace
 
 std::vector<RobotSensor> read_arm_sensors(const Fields& top, const ContinuumDescription& robot) {
@@ -199,6 +292,7 @@ void write_arm_sensors(ArmDocument& arm) {
   for (const RobotSensor& sensor : arm.robot.sensors) {
     for (const RobotSensor::Site& site : sensor.sites) add_site(arm, site);
     for (const RobotSensor::Grating& grating : sensor.gratings) add_grating(arm, grating);
+    for (const RobotSensor::Encoder& encoder : sensor.encoders) add_encoder(arm, encoder);
   }
   write_sensors(arm.robot.sensors, arm.robot.controller.plugin, arm.mjcf);
 }

@@ -13,7 +13,7 @@ std::vector<std::string> joint_names(const MobileDescription& robot) {
   return joints;
 }
 
-constexpr SensorKind<MobileDescription> kKinds[]{
+constexpr SensorRow<MobileDescription> kKinds[]{
     kTipTracker<MobileDescription>,
     {"joint_encoder",
      {},

@@ -12,7 +12,7 @@ std::vector<std::string> joint_names(const SnakeDescription& snake) {
   return joints;
 }
 
-constexpr SensorKind<SnakeDescription> kKinds[]{
+constexpr SensorRow<SnakeDescription> kKinds[]{
     kTipTracker<SnakeDescription>,
     {"joint_encoder",
      {},

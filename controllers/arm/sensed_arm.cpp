@@ -1,0 +1,244 @@
+#include "controllers/arm/sensed_arm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "tendril/kinematics/rotation.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::VectorXd;
+
+/// The sum over a coordinate's own servo, or over those of its joints, weighted with their fractions.
+template <class Of>
+double over_servos(const ArmCoordinate& coordinate, const Of& of) {
+  if (coordinate.servo >= 0) return of(static_cast<std::size_t>(coordinate.servo), 1.0);
+  double sum = 0.0;
+  for (const ArmJoint& joint : coordinate.joints)
+    if (joint.servo >= 0)
+      sum += joint.fraction * of(static_cast<std::size_t>(joint.servo), joint.fraction);
+  return sum;
+}
+
+bool has_servo(const ArmCoordinate& coordinate) {
+  return !coordinate.is_motor &&
+         (coordinate.servo >= 0 ||
+          std::ranges::any_of(coordinate.joints, [](const ArmJoint& j) { return j.servo >= 0; }));
+}
+
+/// What holds a coordinate: its servos with all that is passive, or its joints alone.
+CoordinateSpring spring_of(const ArmCoordinate& coordinate, std::span<const Servo> servos) {
+  if (coordinate.joints.empty()) return {1.0, 1.0, 0.0};  // across the plane of the bend
+  if (has_servo(coordinate)) {
+    return {over_servos(coordinate, [&](std::size_t s, double f) { return f * servos[s].gain; }),
+            over_servos(coordinate,
+                        [&](std::size_t s, double f) {
+                          return f * (servos[s].damping + servos[s].passive_damping);
+                        }),
+            coordinate.offset};
+  }
+  double rest = 0.0;
+  for (const ArmJoint& joint : coordinate.joints) rest += joint.rest;
+  return {ArmMechanics::series_stiffness(coordinate), coordinate.damping,
+          coordinate.sign * rest + coordinate.offset};
+}
+
+/// Refuses arms that the estimator does not describe.
+void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanics,
+                       const ArmObservations& observations) {
+  const auto refuse = [](const std::string& what) {
+    throw ModelError("measured = sensors: " + what + ": must be \"truth\"");
+  };
+  if (robot.last_turning() >= 0) refuse("sections turn on their base");
+  if (!mechanics.twists().empty()) refuse("sections twist");
+  if (mechanics.options().guide_length > 0.0) refuse("the arm has a guide");
+  if (observations.sensors.empty())
+    refuse("the robot file has no [[sensor]] that tells the shape");
+  for (std::size_t k = 0; k < mechanics.coordinates().size(); ++k) {
+    const CoordinateSpring spring = spring_of(mechanics.coordinates()[k], mechanics.servos());
+    if (!(spring.stiffness > 0.0 && spring.damping > 0.0))
+      refuse("nothing holds coordinate " + std::to_string(k + 1) + " of the arm");
+  }
+}
+
+}  // namespace
+
+SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, double timestep)
+    : estimator(
+          layout.part(ArmEstimatorMemory(n, t, observations.sensors, timestep).layout)),
+      began(layout.flag()),
+      moment(layout.vector(n)),
+      tensions(layout.vector(t)) {}
+
+ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
+                                  std::span<const TendonRoute> routes, const ArmChain& chain,
+                                  const Eigen::Vector3d& gravity) {
+  ElasticArmParameters parameters;
+  for (const ArmCoordinate& coordinate : mechanics.coordinates())
+    parameters.springs.push_back(spring_of(coordinate, mechanics.servos()));
+  parameters.section_masses.assign(static_cast<std::size_t>(robot.section_count()), 0.0);
+  for (const ArmChain::Mass& mass : chain.masses()) {
+    if (!mass.moves) {
+      parameters.root_mass += mass.mass;
+      continue;
+    }
+    double end = 0.0;
+    int i = 0;
+    while (i < robot.section_count()) {
+      end += robot.section(i).length() + robot.section(i).variable_length() / 2.0;
+      if (mass.distance < end) break;
+      ++i;
+    }
+    if (i < robot.section_count())
+      parameters.section_masses[static_cast<std::size_t>(i)] += mass.mass;
+    else
+      parameters.payload += mass.mass;
+  }
+  parameters.gravity = gravity;
+  parameters.tendons.assign(routes.begin(), routes.end());
+  for (const ArmTendon& tendon : mechanics.tendon_drive().tendons()) {
+    parameters.tendon_stiffnesses.push_back(tendon.takes_length ? tendon.stiffness : 0.0);
+    parameters.tendon_dampings.push_back(tendon.takes_length ? tendon.damping : 0.0);
+  }
+  return ElasticArm(robot, parameters);
+}
+
+SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
+                     std::span<const TendonRoute> routes, ArmChain chain,
+                     ArmObservations observations, const Eigen::Vector3d& gravity,
+                     const Eigen::Matrix3d& R_WB, const VectorXd& q, double timestep)
+    : mechanics_(mechanics),
+      chain_((require_described(robot, mechanics, observations), std::move(chain))),
+      observations_(std::move(observations)),
+      tendons_(robot, routes),
+      estimator_(elastic_arm(robot, mechanics, routes, chain_, R_WB.transpose() * gravity),
+                 observations_.sensors, {.timestep = timestep}),
+      memory_(robot.coordinate_count(), tendons_.tendon_count(), observations_, timestep),
+      start_(q),
+      estimate_(estimator_.empty_estimate()),
+      input_{VectorXd::Zero(tendons_.tendon_count()), VectorXd::Zero(q.size()), {}},
+      lengths_(VectorXd::Zero(tendons_.tendon_count())),
+      speeds_(lengths_) {
+  for (int s = 0; s < estimator_.sensors().count(); ++s)
+    values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
+  arrived_.reserve(values_.size());
+}
+
+/// Collects the readings of the estimator's sensors, and keeps the tensions.
+void SensedArm::read(std::span<const double> readings, std::span<const bool> arrived,
+                     std::span<double> next) noexcept {
+  for (VectorXd& values : values_) values.setConstant(std::numeric_limits<double>::quiet_NaN());
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < observations_.uses.size(); ++i) {
+    const ArmObservations::Use& use = observations_.uses[i];
+    const auto width = static_cast<std::size_t>(use.is_orientation ? 4 : use.width);
+    const std::span<const double> numbers = readings.subspan(first, width);
+    first += width;
+    if (use.tension_of >= 0 && std::isfinite(numbers[0]))
+      memory_.tensions(next)[use.tension_of] = numbers[0];
+    if (!arrived[i] || use.sensor < 0) continue;
+    const std::span<double> values =
+        std::span(values_[static_cast<std::size_t>(use.sensor)].data(),
+                  static_cast<std::size_t>(use.index + use.width))
+            .subspan(static_cast<std::size_t>(use.index));
+    if (use.is_orientation) {
+      const Eigen::Quaterniond q(numbers[0], numbers[1], numbers[2], numbers[3]);
+      Eigen::Vector3d::Map(values.data()) = rotation_vector(q.normalized().toRotationMatrix());
+      continue;
+    }
+    for (std::size_t j = 0; j < values.size(); ++j)
+      values[j] = use.factor * numbers[j] + use.offset;
+  }
+  arrived_.clear();
+  for (std::size_t s = 0; s < values_.size(); ++s)
+    arrived_.push_back({static_cast<int>(s),
+                        {values_[s].data(), static_cast<std::size_t>(values_[s].size())}});
+}
+
+void SensedArm::sense(std::span<const double> readings, std::span<const bool> arrived,
+                      std::span<const double> tendon_commands, std::span<double> next,
+                      ArmMechanics::State& state) noexcept {
+  const std::span<double> own = memory_.estimator(next);
+  if (!memory_.began(next)) {
+    estimator_.start(own, start_);
+    memory_.began(next) = true;
+  }
+  read(readings, arrived, next);
+  // Tensions at the commands of the last step, at the shape that was estimated then.
+  estimator_.estimate(own, estimate_);
+  tendons_.lengths(estimate_.q, lengths_);
+  const std::span<const ArmTendon> tendons = mechanics_.tendon_drive().tendons();
+  for (std::size_t t = 0; t < tendons.size(); ++t) {
+    const auto k = static_cast<Eigen::Index>(t);
+    const double stiffness = tendons[t].takes_length ? tendons[t].stiffness : 0.0;
+    input_.tension[k] =
+        tendons[t].tension(tendon_commands[t], lengths_[k], 0.0) - stiffness * lengths_[k];
+  }
+  for (const ArmObservations::Use& use : observations_.uses) {
+    if (use.tension_of < 0) continue;
+    const auto k = static_cast<Eigen::Index>(use.tension_of);
+    const ArmTendon& tendon = tendons[static_cast<std::size_t>(use.tension_of)];
+    input_.tension[k] = memory_.tensions(next)[k] -
+                        (tendon.takes_length ? tendon.stiffness * lengths_[k] : 0.0);
+  }
+  input_.moment = memory_.moment(next);
+  input_.base = {state.feed.position, state.spin.position};
+  (void)estimator_.step(own, input_, arrived_);
+  estimator_.estimate(own, estimate_);
+  spread(state);
+}
+
+/// Sets the state from the estimate.
+void SensedArm::spread(ArmMechanics::State& state) noexcept {
+  std::size_t i = 0;
+  for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
+    const ArmCoordinate& coordinate = mechanics_.coordinates()[k];
+    const auto row = static_cast<Eigen::Index>(k);
+    for (const ArmJoint& joint : coordinate.joints) {
+      const double share = coordinate.sign * joint.fraction;
+      state.joints[i].position = share * (estimate_.q[row] - coordinate.offset);
+      state.joints[i++].velocity = share * estimate_.q_rate[row];
+    }
+  }
+  tendons_.lengths(estimate_.q, lengths_);
+  speeds_.noalias() = tendons_.jacobian() * estimate_.q_rate;
+  for (std::size_t t = 0; t < state.tendons.size(); ++t) {
+    const auto k = static_cast<Eigen::Index>(t);
+    state.tendons[t] = {lengths_[k], speeds_[k]};
+  }
+  chain_.place(state);
+  state.p_WE = state.p_WB + state.R_WB * estimate_.X_BE.translation();
+  state.R_WE = state.R_WB * estimate_.X_BE.linear();
+}
+
+void SensedArm::command(const ArmMechanics::State& state, std::span<const double> setpoints,
+                        std::span<double> next) const noexcept {
+  const std::span<const Servo> servos = mechanics_.servos();
+  auto moments = memory_.moment(next);
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
+    const ArmCoordinate& coordinate = mechanics_.coordinates()[k];
+    double position = 0.0, velocity = 0.0;
+    for (std::size_t j = 0; j < coordinate.joints.size(); ++j) {
+      position += state.joints[first + j].position;
+      velocity += state.joints[first + j].velocity;
+    }
+    first += coordinate.joints.size();
+    const double moment = over_servos(coordinate, [&](std::size_t s, double fraction) {
+      const Servo& servo = servos[s];
+      if (coordinate.is_motor) return std::clamp(setpoints[s], servo.min_force, servo.max_force);
+      // Less what the spring of the body has of it.
+      const double at = fraction * position, rate = fraction * velocity;
+      return servo.force(setpoints[s], at, rate) - servo.offset + servo.stiffness * at +
+             servo.damping * rate;
+    });
+    moments[static_cast<Eigen::Index>(k)] =
+        std::isfinite(moment) ? coordinate.sign * moment : 0.0;  // memory has numbers
+  }
+}
+
+}  // namespace tendril

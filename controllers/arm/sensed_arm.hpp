@@ -1,0 +1,86 @@
+#pragma once
+
+// Read arm_mechanics.hpp and arm_chain.hpp first.
+
+#include <Eigen/Core>
+#include <span>
+#include <vector>
+
+#include "controllers/arm/arm_chain.hpp"
+#include "controllers/arm/arm_mechanics.hpp"
+#include "tendril/estimation/arm_estimator.hpp"
+#include "tendril/estimation/observations.hpp"
+
+namespace tendril {
+
+/// What the computer of an arm knows: the state of its chain and its tip from the readings of its
+/// sensors, by an ArmEstimator. It sees nothing else of the body. It knows masses, stiffnesses and
+/// servos as modelled, the feed and the spin by the encoders of their motors, pressures of chambers,
+/// and what it commanded.
+///
+/// Servos and motors become springs and moments of an ElasticArm. Joints share a coordinate by
+/// their fractions; the tip is that of the estimate, with its uneven deflection.
+class SensedArm {
+ public:
+  /// Throws ModelError for an arm that no estimator describes: sections that turn on their base or
+  /// twist, a guide, or no sensor of its shape.
+  /// @param q       where it starts
+  /// @param gravity world frame [m/s^2]; `R_WB` is the orientation of the base, which stays
+  SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
+            std::span<const TendonRoute> routes, ArmChain chain, ArmObservations observations,
+            const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB, const Eigen::VectorXd& q,
+            double timestep);
+
+  /// Of the estimator, and the moments of the last step.
+  struct Memory {
+    Memory(int n, int t, const ArmObservations& observations, double timestep);
+    MemoryLayout layout;
+    Block estimator;
+    Slot<bool> began;
+    MatrixSlot<Eigen::VectorXd> moment;    ///< of servos and motors where bends are 0 [N m], [N]
+    MatrixSlot<Eigen::VectorXd> tensions;  ///< measured last [N]
+  };
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
+
+  /// Finds the state of the chain from the readings of this step. The base of `state`, its feed and
+  /// spin, and the speeds of these are set; all else is written.
+  /// @param readings  of all sensors of the engine, one after the other
+  /// @param arrived   one flag for each of these sensors
+  /// @param tendon_commands  of the last step; of chambers their pressures now
+  /// @param next      a copy of the memory, written
+  void sense(std::span<const double> readings, std::span<const bool> arrived,
+             std::span<const double> tendon_commands, std::span<double> next,
+             ArmMechanics::State& state) noexcept;
+  /// Keeps the setpoints of this step.
+  /// @param state  of the last `sense`
+  void command(const ArmMechanics::State& state, std::span<const double> setpoints,
+               std::span<double> next) const noexcept;
+
+  [[nodiscard]] const ArmEstimate& estimate() const noexcept { return estimate_; }
+
+ private:
+  [[nodiscard]] static ElasticArm elastic_arm(const ContinuumRobot& robot,
+                                              const ArmMechanics& mechanics,
+                                              std::span<const TendonRoute> routes,
+                                              const ArmChain& chain,
+                                              const Eigen::Vector3d& gravity);
+  void read(std::span<const double> readings, std::span<const bool> arrived,
+            std::span<double> next) noexcept;
+  void spread(ArmMechanics::State& state) noexcept;
+
+  const ArmMechanics& mechanics_;
+  ArmChain chain_;
+  ArmObservations observations_;
+  TendonMap tendons_;
+  ArmEstimator estimator_;
+  Memory memory_;
+  Eigen::VectorXd start_;
+  // Scratch.
+  ArmEstimate estimate_;
+  ArmInput input_;
+  std::vector<Eigen::VectorXd> values_;  // of each sensor of the estimator
+  std::vector<Reading> arrived_;
+  Eigen::VectorXd lengths_, speeds_;
+};
+
+}  // namespace tendril

@@ -1,0 +1,86 @@
+#include "tendril/model/continuum/observations.hpp"
+
+#include <cmath>
+
+#include "tendril/model/continuum/description.hpp"
+
+namespace tendril {
+namespace {
+
+/// Deviation of readings of an arm of this length [m] from those of a model of constant curvatures.
+double model_deviation(const Observed& observed, const ContinuumDescription& robot) {
+  const double length = rest_length(robot);
+  switch (observed.kind) {
+    case SensorKind::Coordinates:
+      return 1e-4;  // rad, m
+    case SensorKind::TendonLength:
+      return 1e-4 * length;
+    case SensorKind::Position:
+      return 1e-3 * length;
+    case SensorKind::Direction:
+    case SensorKind::Rotation:
+      return 5e-3;
+    case SensorKind::Curvature:
+      return 0.02 / length;
+    case SensorKind::BaseForce:
+      return 0.05;
+    case SensorKind::BaseMoment:
+      return 0.05 * length;
+  }
+  return 0.0;
+}
+
+/// Variance of the readings by noise, resolution and backlash.
+double variance(const EngineSensor& sensor) {
+  double sum = 0.0;
+  for (const Fault& fault : sensor.imperfections) {
+    const auto& kind = fault.of_measurement()->kind;
+    constexpr double kUniform = 1.0 / 12.0;  // variance of a uniform distribution of width 1
+    if (const auto* const noise = std::get_if<fault::Noise>(&kind))
+      sum += noise->sigma.front() * noise->sigma.front();
+    if (const auto* const steps = std::get_if<fault::Quantize>(&kind))
+      sum += kUniform * steps->step.front() * steps->step.front();
+    if (const auto* const backlash = std::get_if<fault::Backlash>(&kind))
+      sum += kUniform * backlash->width.front() * backlash->width.front();
+  }
+  return sum;
+}
+
+bool is_same_place(const BodyPlace& a, const BodyPlace& b) {
+  return a.section == b.section && a.fraction == b.fraction;
+}
+
+}  // namespace
+
+ArmObservations observations(const ContinuumDescription& robot, double timestep) {
+  ArmObservations all;
+  for (const RobotSensor& table : robot.sensors) {
+    const std::size_t first = all.sensors.size();
+    for (const EngineSensor& one : table.sensors) {
+      ArmObservations::Use& use = all.uses.emplace_back();
+      use.tension_of = one.tension_of;
+      if (!one.observed) continue;
+      const Observed& observed = *one.observed;
+      std::size_t s = first;
+      while (s < all.sensors.size() && (all.sensors[s].kind != observed.kind ||
+                                        !is_same_place(all.sensors[s].place, observed.place)))
+        ++s;
+      if (s == all.sensors.size()) {
+        const double model = model_deviation(observed, robot);
+        all.sensors.push_back({.kind = observed.kind,
+                               .deviation = std::sqrt(variance(one) + model * model),
+                               .place = observed.place,
+                               .delay = table.delay + (one.is_late ? timestep : 0.0)});
+      }
+      use.sensor = static_cast<int>(s);
+      use.index = observed.index;
+      use.is_orientation = one.is_orientation;
+      use.width = one.is_orientation ? 3 : one.width;
+      use.factor = observed.factor;
+      use.offset = observed.offset;
+    }
+  }
+  return all;
+}
+
+}  // namespace tendril
