@@ -524,8 +524,8 @@ bool ArmBinding::sense(const Sensed& sensed, ArmMeasurement& seen) noexcept {
   seen_state_.R_WB = state_.R_WB;
   seen_state_.feed = state_.feed;
   seen_state_.spin = state_.spin;
-  sensed_->sense(sensed.readings, sensed.arrived, tendon_commands_,
-                 memory_.sensed(sensed.next_own), seen_state_);
+  sensed_->sense(sensed.readings, sensed.arrived, tendon_commands_, memory_.sensed(sensed.next_own),
+                 seen_state_);
   if (contacts_) contacts_->response().clear();  // no sensor tells of them
   measure_chain(seen_state_, sensed.next_own, seen);
   return true;

@@ -36,7 +36,8 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
   [[nodiscard]] static int coordinate_count(const MobileDescription& robot) {
     return static_cast<int>(kPlatform) + sizes(robot).n;
   }
-  [[nodiscard]] static int memory_size(const InstanceContext& /*context*/, const MobileDescription& /*robot*/,
+  [[nodiscard]] static int memory_size(const InstanceContext& /*context*/,
+                                       const MobileDescription& /*robot*/,
                                        const MobileController& /*controller*/) {
     return 0;
   }

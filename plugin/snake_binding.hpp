@@ -21,7 +21,8 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
       const InstanceContext& context, const SnakeDescription& description, SceneQuery& scene);
   [[nodiscard]] static RobotSizes sizes(const SnakeDescription& snake) { return snake.joints; }
   [[nodiscard]] static int coordinate_count(const SnakeDescription& snake) { return snake.joints; }
-  [[nodiscard]] static int memory_size(const InstanceContext& /*context*/, const SnakeDescription& snake,
+  [[nodiscard]] static int memory_size(const InstanceContext& /*context*/,
+                                       const SnakeDescription& snake,
                                        const SnakeController& /*controller*/) {
     return Memory(snake).layout.size();
   }

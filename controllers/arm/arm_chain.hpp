@@ -18,15 +18,15 @@ class ArmChain {
     Role role = Role::Other;  ///< Other: stays at `zero`
     int index = 0;            ///< of a coordinate's joint: in ArmMechanics::State::joints
     bool is_slide = false;
-    Eigen::Vector3d axis = Eigen::Vector3d::UnitZ();  ///< unit, body frame
+    Eigen::Vector3d axis = Eigen::Vector3d::UnitZ();   ///< unit, body frame
     Eigen::Vector3d anchor = Eigen::Vector3d::Zero();  ///< body frame [m]
     double zero = 0.0;  ///< position at which the body is at X_PB [rad], [m]
   };
   struct Body {
     int parent = -1;  ///< before it in the list
     Eigen::Isometry3d X_PB = Eigen::Isometry3d::Identity();
-    std::vector<Joint> joints;  ///< that move it, in their order
-    double mass = 0.0;          ///< by its weight [kg]
+    std::vector<Joint> joints;                         ///< that move it, in their order
+    double mass = 0.0;                                 ///< by its weight [kg]
     Eigen::Vector3d center = Eigen::Vector3d::Zero();  ///< of mass, body frame [m]
   };
 
@@ -47,7 +47,8 @@ class ArmChain {
   [[nodiscard]] std::vector<Mass> masses() const;
 
  private:
-  [[nodiscard]] static JointState* joint_of(ArmMechanics::State& state, const Joint& joint) noexcept;
+  [[nodiscard]] static JointState* joint_of(ArmMechanics::State& state,
+                                            const Joint& joint) noexcept;
 
   std::vector<Body> bodies_;
   int tip_ = 0;

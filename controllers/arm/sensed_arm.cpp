@@ -13,7 +13,8 @@ namespace {
 
 using Eigen::VectorXd;
 
-/// The sum over a coordinate's own servo, or over those of its joints, weighted with their fractions.
+/// The sum over a coordinate's own servo, or over those of its joints, weighted with their
+/// fractions.
 template <class Of>
 double over_servos(const ArmCoordinate& coordinate, const Of& of) {
   if (coordinate.servo >= 0) return of(static_cast<std::size_t>(coordinate.servo), 1.0);
@@ -56,8 +57,7 @@ void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanic
   if (robot.last_turning() >= 0) refuse("sections turn on their base");
   if (!mechanics.twists().empty()) refuse("sections twist");
   if (mechanics.options().guide_length > 0.0) refuse("the arm has a guide");
-  if (observations.sensors.empty())
-    refuse("the robot file has no [[sensor]] that tells the shape");
+  if (observations.sensors.empty()) refuse("the robot file has no [[sensor]] that tells the shape");
   for (std::size_t k = 0; k < mechanics.coordinates().size(); ++k) {
     const CoordinateSpring spring = spring_of(mechanics.coordinates()[k], mechanics.servos());
     if (!(spring.stiffness > 0.0 && spring.damping > 0.0))
@@ -68,8 +68,7 @@ void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanic
 }  // namespace
 
 SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, double timestep)
-    : estimator(
-          layout.part(ArmEstimatorMemory(n, t, observations.sensors, timestep).layout)),
+    : estimator(layout.part(ArmEstimatorMemory(n, t, observations.sensors, timestep).layout)),
       began(layout.flag()),
       moment(layout.vector(n)),
       tensions(layout.vector(t)) {}
@@ -80,6 +79,15 @@ ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanic
   ElasticArmParameters parameters;
   for (const ArmCoordinate& coordinate : mechanics.coordinates())
     parameters.springs.push_back(spring_of(coordinate, mechanics.servos()));
+  for (int i = 0; i < robot.section_count(); ++i) {
+    // A servo of the whole section leaves its joints to their springs.
+    const auto k = static_cast<std::size_t>(robot.coordinate_index(i));
+    const bool bends_u = !mechanics.coordinates()[k].joints.empty();
+    const ArmCoordinate& bend = mechanics.coordinates()[bends_u ? k : k + 1];
+    parameters.uneven_stiffnesses.push_back(
+        bend.servo >= 0 ? ArmMechanics::series_stiffness(bend)
+                        : parameters.springs[bends_u ? k : k + 1].stiffness);
+  }
   parameters.section_masses.assign(static_cast<std::size_t>(robot.section_count()), 0.0);
   for (const ArmChain::Mass& mass : chain.masses()) {
     if (!mass.moves) {
@@ -141,10 +149,9 @@ void SensedArm::read(std::span<const double> readings, std::span<const bool> arr
     if (use.tension_of >= 0 && std::isfinite(numbers[0]))
       memory_.tensions(next)[use.tension_of] = numbers[0];
     if (!arrived[i] || use.sensor < 0) continue;
-    const std::span<double> values =
-        std::span(values_[static_cast<std::size_t>(use.sensor)].data(),
-                  static_cast<std::size_t>(use.index + use.width))
-            .subspan(static_cast<std::size_t>(use.index));
+    const std::span<double> values = std::span(values_[static_cast<std::size_t>(use.sensor)].data(),
+                                               static_cast<std::size_t>(use.index + use.width))
+                                         .subspan(static_cast<std::size_t>(use.index));
     if (use.is_orientation) {
       const Eigen::Quaterniond q(numbers[0], numbers[1], numbers[2], numbers[3]);
       Eigen::Vector3d::Map(values.data()) = rotation_vector(q.normalized().toRotationMatrix());
@@ -155,8 +162,8 @@ void SensedArm::read(std::span<const double> readings, std::span<const bool> arr
   }
   arrived_.clear();
   for (std::size_t s = 0; s < values_.size(); ++s)
-    arrived_.push_back({static_cast<int>(s),
-                        {values_[s].data(), static_cast<std::size_t>(values_[s].size())}});
+    arrived_.push_back(
+        {static_cast<int>(s), {values_[s].data(), static_cast<std::size_t>(values_[s].size())}});
 }
 
 void SensedArm::sense(std::span<const double> readings, std::span<const bool> arrived,
@@ -182,8 +189,8 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
     if (use.tension_of < 0) continue;
     const auto k = static_cast<Eigen::Index>(use.tension_of);
     const ArmTendon& tendon = tendons[static_cast<std::size_t>(use.tension_of)];
-    input_.tension[k] = memory_.tensions(next)[k] -
-                        (tendon.takes_length ? tendon.stiffness * lengths_[k] : 0.0);
+    input_.tension[k] =
+        memory_.tensions(next)[k] - (tendon.takes_length ? tendon.stiffness * lengths_[k] : 0.0);
   }
   input_.moment = memory_.moment(next);
   input_.base = {state.feed.position, state.spin.position};

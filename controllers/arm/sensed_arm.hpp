@@ -15,8 +15,8 @@ namespace tendril {
 
 /// What the computer of an arm knows: the state of its chain and its tip from the readings of its
 /// sensors, by an ArmEstimator. It sees nothing else of the body. It knows masses, stiffnesses and
-/// servos as modelled, the feed and the spin by the encoders of their motors, pressures of chambers,
-/// and what it commanded.
+/// servos as modelled, the feed and the spin by the encoders of their motors, pressures of
+/// chambers, and what it commanded.
 ///
 /// Servos and motors become springs and moments of an ElasticArm. Joints share a coordinate by
 /// their fractions; the tip is that of the estimate, with its uneven deflection.

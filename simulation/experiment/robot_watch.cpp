@@ -66,10 +66,11 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
     };
     const char* const measured =
         mj_getPluginConfig(&model, model.sensor_plugin[i], common::kMeasured.name);
-    statuses_.push_back({.robot = names.title(),
-                         .sensor = name_or(model, mjOBJ_SENSOR, i, "sensor"),
-                         .is_sensed = measured != nullptr && std::string_view(measured) == "sensors",
-                         .by_status = {}});
+    statuses_.push_back(
+        {.robot = names.title(),
+         .sensor = name_or(model, mjOBJ_SENSOR, i, "sensor"),
+         .is_sensed = measured != nullptr && std::string_view(measured) == "sensors",
+         .by_status = {}});
     status_addresses_.push_back(model.sensor_adr[i]);
     error_addresses_.push_back(address(kFollowingError));
     path_addresses_.push_back(address(kPathError));

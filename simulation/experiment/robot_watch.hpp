@@ -25,8 +25,8 @@ struct Occurrence {
 
 /// Statuses of a robot's controller over a run.
 struct RobotStatus {
-  std::string robot;   ///< title of its names
-  std::string sensor;  ///< name of the sensor of its status
+  std::string robot;       ///< title of its names
+  std::string sensor;      ///< name of the sensor of its status
   bool is_sensed = false;  ///< its controller sees what its sensors say, not the truth
   ControllerStatus end = ControllerStatus::Working;
   std::array<Occurrence, kStatusCount> by_status;

@@ -194,6 +194,8 @@ class SceneLoader {
   }
 
   void compile() {
+    // Of the timestep depends how much controllers remember.
+    scene_.spec->option = option_with(settings_, scene_.spec->option);
     scene_.model = compiled(*scene_.spec, file_, files_);
     if (add_default_visuals(*scene_.spec, *scene_.model))
       scene_.model = compiled(*scene_.spec, file_, files_);

@@ -104,9 +104,10 @@ ArmEstimate ArmEstimator::empty_estimate() const {
 }
 
 const ArmEstimatorMemory::Time& ArmEstimator::time(std::span<const double> memory,
-                                             int steps_back) const noexcept {
+                                                   int steps_back) const noexcept {
   const int count = static_cast<int>(memory_.ring.size());
-  return memory_.ring[static_cast<std::size_t>((memory_.head(memory) - steps_back + count) % count)];
+  return memory_
+      .ring[static_cast<std::size_t>((memory_.head(memory) - steps_back + count) % count)];
 }
 
 void ArmEstimator::start(std::span<double> memory, const VectorXd& q) const noexcept {
@@ -183,7 +184,8 @@ Innovation ArmEstimator::correct(std::span<const double> memory, const Time& tim
                                  int steps_back) noexcept {
   Innovation innovation;
   for (std::size_t i = 0; i < memory_.delays.size(); ++i) {
-    const auto flags = time.present(memory).subspan(static_cast<std::size_t>(memory_.first_value[i]));
+    const auto flags =
+        time.present(memory).subspan(static_cast<std::size_t>(memory_.first_value[i]));
     const int s = static_cast<int>(i), rows = sensors_.row_count(s);
     if (std::ranges::all_of(flags.first(static_cast<std::size_t>(sensors_.reading_size(s))), is_0))
       continue;

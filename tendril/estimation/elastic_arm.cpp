@@ -39,6 +39,11 @@ ElasticArmParameters checked(const ContinuumRobot& robot, ElasticArmParameters p
     require(object, "damping", parameters.springs[k].damping, kPositive, "N m s/rad or N s/m");
     require(object, "rest", parameters.springs[k].rest, kFinite, "rad or m");
   }
+  if (!parameters.uneven_stiffnesses.empty())
+    require_count("uneven_stiffnesses", parameters.uneven_stiffnesses.size(),
+                  robot.section_count());
+  for (const double stiffness : parameters.uneven_stiffnesses)
+    require("elastic arm", "uneven_stiffnesses", stiffness, kPositive, "N m/rad");
   for (const double mass : parameters.section_masses)
     require("elastic arm", "section_masses", mass, kNotNegative, "kg");
   for (std::size_t t = 0; t < parameters.tendons.size(); ++t) {
@@ -119,8 +124,11 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
       start += W;
     }
     const int k = robot.coordinate_index(i);
-    uneven_[static_cast<std::size_t>(i)] = {(1.0 / stiffness_[k] + 1.0 / stiffness_[k + 1]) / 2.0,
-                                            mean, square - mean * mean,
+    const double compliance =
+        parameters.uneven_stiffnesses.empty()
+            ? (1.0 / stiffness_[k] + 1.0 / stiffness_[k + 1]) / 2.0
+            : 1.0 / parameters.uneven_stiffnesses[static_cast<std::size_t>(i)];
+    uneven_[static_cast<std::size_t>(i)] = {compliance, mean, square - mean * mean,
                                             (beyond + mass / 2.0) * parameters.gravity};
     beyond += mass;
   }

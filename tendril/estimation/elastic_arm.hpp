@@ -28,7 +28,10 @@ struct CoordinateSpring {
 
 /// Parameters of an elastic arm, as a user gives them.
 struct ElasticArmParameters {
-  std::vector<CoordinateSpring> springs;     ///< one per coordinate q
+  std::vector<CoordinateSpring> springs;  ///< one per coordinate q
+  /// One per section: against a bend that differs along it, which a drive of the whole section does
+  /// not hold [N m/rad], > 0; empty: as against its bends.
+  std::vector<double> uneven_stiffnesses{};
   std::vector<double> section_masses;        ///< one per section [kg], >= 0, even along the section
   double payload = 0.0;                      ///< at the tip [kg], >= 0
   double root_mass = 0.0;                    ///< at the start, felt by the base alone [kg], >= 0
@@ -39,7 +42,7 @@ struct ElasticArmParameters {
   /// [N/m] and with its rate [N s/m], >= 0, 0 of the others; empty: 0. Such a tendon has no
   /// compliance.
   std::vector<double> tendon_stiffnesses{}, tendon_dampings{};
-  BodyPlace force_place{};                   ///< of the external force; default: the tip
+  BodyPlace force_place{};  ///< of the external force; default: the tip
 };
 
 /// Measured inputs of an arm in one step.
@@ -172,9 +175,9 @@ class ElasticArm {
   };
   std::vector<UnevenBend> uneven_;
   Eigen::VectorXd scale_, stiffness_, damping_, rest_, q_, load_, shifted_load_;
-  Eigen::VectorXd held_;                             // k: stiffness of servos, by tendon
-  Eigen::MatrixXd held_stiffness_, held_damping_;    // n x n: of these servos
-  Eigen::VectorXd tension_;                          // of the last balance
+  Eigen::VectorXd held_;                           // k: stiffness of servos, by tendon
+  Eigen::MatrixXd held_stiffness_, held_damping_;  // n x n: of these servos
+  Eigen::VectorXd tension_;                        // of the last balance
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Balance balance_;
   Eigen::MatrixXd step_;

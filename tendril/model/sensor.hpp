@@ -36,7 +36,7 @@ struct EngineSensor {
   /// Of velocities or forces, which the engine knows at the end of a step: they are read in the
   /// next one.
   bool is_late = false;
-  std::vector<Fault> imperfections;  ///< between its value and the reading
+  std::vector<Fault> imperfections;                 ///< between its value and the reading
   std::optional<Observed> observed = std::nullopt;  ///< if estimators of such robots use it
   int tension_of = -1;                              ///< tendon whose tension it measures, or -1
 };

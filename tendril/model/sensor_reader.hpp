@@ -75,10 +75,9 @@ void add_motor_current(const Fields& fields, const std::vector<std::string>& act
 /// Kinds that several kinds of robots have.
 template <class Robot>
 inline constexpr SensorRow<Robot> kTipTracker{
-    "tip_tracker",
-    kTrackerQuantities,
-    {},
-    [](const Fields&, const Robot&, RobotSensor& sensor) { add_tip_tracker(sensor); }};
+    "tip_tracker", kTrackerQuantities, {}, [](const Fields&, const Robot&, RobotSensor& sensor) {
+      add_tip_tracker(sensor);
+    }};
 inline constexpr KeyInfo kJointEncoderKeys[]{sensor_key::kJoints, sensor_key::kBacklash};
 inline constexpr KeyInfo kMotorCurrentKeys[]{sensor_key::kActuators, sensor_key::kTorqueConstant};
 

@@ -109,8 +109,8 @@ void read_servo_encoder(const ContinuumDescription& robot, bool of_length, Robot
          .type = "tendonpos",
          .attributes = {{"tendon", name}},
          .imperfections = {},
-         .observed = Observed{
-             .kind = SensorKind::Coordinates, .index = coordinate, .offset = offset}});
+         .observed =
+             Observed{.kind = SensorKind::Coordinates, .index = coordinate, .offset = offset}});
   };
   const ContinuumRobot kinematics = robot.kinematics();
   for (int i = 0; i < kinematics.section_count(); ++i) {
@@ -131,13 +131,15 @@ void read_servo_encoder(const ContinuumDescription& robot, bool of_length, Robot
 void read_bend_encoder(const Fields& fields, const ContinuumDescription& robot,
                        RobotSensor& sensor) {
   read_servo_encoder(robot, false, sensor);
-  if (sensor.sensors.empty()) fields.refuse("kind", "needs a section with a servo or motor of its bend");
+  if (sensor.sensors.empty())
+    fields.refuse("kind", "needs a section with a servo or motor of its bend");
 }
 
 void read_length_encoder(const Fields& fields, const ContinuumDescription& robot,
                          RobotSensor& sensor) {
   read_servo_encoder(robot, true, sensor);
-  if (sensor.sensors.empty()) fields.refuse("kind", "needs a section with a servo or motor of its length");
+  if (sensor.sensors.empty())
+    fields.refuse("kind", "needs a section with a servo or motor of its length");
 }
 
 void read_tip_tracker(const Fields& /*fields*/, const ContinuumDescription& /*robot*/,
@@ -212,8 +214,8 @@ void read_motor_current(const Fields& fields, const ContinuumDescription& robot,
 }
 
 constexpr KeyInfo kTendons{"tendons", "", "names of tendons and chambers", "all"};
-constexpr KeyInfo kServoEncoderKeys[]{kBacklash}, kEncoderKeys[]{kTendons, kBacklash}, kForceKeys[]{kTendons},
-    kPlaceKeys[]{kPlaces};
+constexpr KeyInfo kServoEncoderKeys[]{kBacklash}, kEncoderKeys[]{kTendons, kBacklash},
+    kForceKeys[]{kTendons}, kPlaceKeys[]{kPlaces};
 
 constexpr SensorRow<ContinuumDescription> kKinds[]{
     {"tip_tracker", kTrackerQuantities, {}, read_tip_tracker},
