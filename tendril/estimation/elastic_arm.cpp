@@ -297,7 +297,11 @@ const ElasticArm::Balance& ElasticArm::linearize(const VectorXd& x,
     balance_.by_q.col(k) = (shifted_load_ - load_) / step;
   }
   balance_.by_q.diagonal() -= stiffness_;
-  balance_.by_q -= held_stiffness_;
+  for (Eigen::Index t = 0; t < held_.size(); ++t) {
+    const auto by_q = tendons_.jacobian().row(t);
+    const double stiffness = held_[t] * (1.0 + x[2 * coordinate_count() + 3 + t]);
+    if (stiffness != 0.0) balance_.by_q.noalias() -= stiffness * by_q.transpose() * by_q;
+  }
   for (Eigen::Index k = 0; k < coordinate_count(); ++k)
     if (!moves(k)) balance_.by_q.row(k) = -stiffness_[k] * Eigen::RowVectorXd::Unit(q_.size(), k);
   return balance_;

@@ -319,6 +319,36 @@ TEST_CASE("arm estimator: a late reading counts as one on time", "[estimation]")
   CHECK((a.covariance - b.covariance).norm() < 1e-12);
 }
 
+TEST_CASE("arm estimator: numbers of a reading count one by one", "[estimation]") {
+  const auto seed = GENERATE(range(0u, 8u));
+  CAPTURE(seed);
+  Random random(seed);
+  const ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+  const Sensor encoders{SensorKind::TendonLength, 1e-4};
+  OwnModel model(random, arm, {encoders}, kOptions);
+  ArmEstimator halves(arm, {encoders, encoders}, kOptions);
+  std::vector<double> memory(std::size_t(halves.layout().size()));
+  halves.start(memory, arm.rest());
+  const Eigen::Index half = arm.tendon_count() / 2;
+  for (int i = 0; i < 50; ++i) {
+    model.move();
+    const VectorXd whole = model.read(0);
+    VectorXd first = whole, second = whole;
+    first.tail(whole.size() - half).setConstant(std::nan(""));
+    second.head(half).setConstant(std::nan(""));
+    const auto span = [](const VectorXd& v) { return std::span(v.data(), std::size_t(v.size())); };
+    const Reading one[] = {{0, span(whole)}}, two[] = {{0, span(first)}, {1, span(second)}};
+    const Innovation a = model.estimator.step(model.memory, model.input(), one),
+                     b = halves.step(memory, model.input(), two);
+    CHECK(a.count == b.count);
+  }
+  ArmEstimate a = halves.empty_estimate(), b = a;
+  model.estimator.estimate(model.memory, a);
+  halves.estimate(memory, b);
+  CHECK((a.q - b.q).norm() < 1e-9);
+  CHECK((a.covariance - b.covariance).norm() < 1e-9);
+}
+
 TEST_CASE("arm estimator: sensors that fall silent leave errors that it knows", "[estimation]") {
   const auto seed = GENERATE(range(0u, 8u));
   CAPTURE(seed);

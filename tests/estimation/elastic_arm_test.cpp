@@ -53,7 +53,8 @@ TEST_CASE("elastic arm: moments are the gradient of the energy", "[estimation]")
   const auto seed = GENERATE(range(0u, 40u));
   CAPTURE(seed);
   Random random(seed);
-  ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+  ElasticArm arm = seed % 8 < 4 ? random_elastic_arm(random, 1 + int(seed) % 4)
+                                : random_held_arm(random, 1 + int(seed) % 4);
   const Eigen::Index n = arm.coordinate_count();
   const ArmInput input = random_input(random, arm);
   const VectorXd x = random_state(random, arm);
@@ -64,8 +65,11 @@ TEST_CASE("elastic arm: moments are the gradient of the energy", "[estimation]")
     VectorXd lengths(arm.tendon_count());
     arm.tendons().lengths(q, lengths);
     double sum = force.dot(position(arm, q, input.base, parameters.force_place));
-    for (Eigen::Index t = 0; t < lengths.size(); ++t)
-      sum -= input.tension[t] * (1.0 + x[2 * n + 3 + t]) * lengths[t];
+    for (Eigen::Index t = 0; t < lengths.size(); ++t) {
+      const double mean =
+          input.tension[t] + 0.5 * parameters.tendon_stiffnesses[std::size_t(t)] * lengths[t];
+      sum -= mean * (1.0 + x[2 * n + 3 + t]) * lengths[t];
+    }
     for (const ElasticArm::MassPoint& point : arm.masses())
       sum += point.mass * parameters.gravity.dot(position(arm, q, input.base, point.place));
     for (Eigen::Index k = 0; k < n; ++k) {
@@ -102,7 +106,8 @@ TEST_CASE("elastic arm: the derivative of the balance equals differences", "[est
   const auto seed = GENERATE(range(0u, 40u));
   CAPTURE(seed);
   Random random(seed);
-  ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+  ElasticArm arm = seed % 8 < 4 ? random_elastic_arm(random, 1 + int(seed) % 4)
+                                : random_held_arm(random, 1 + int(seed) % 4);
   arm.set_force_place({random.integer(0, arm.robot().section_count() - 1), 0.7});
   const Eigen::Index n = arm.coordinate_count();
   const ArmInput input = random_input(random, arm);
@@ -234,6 +239,53 @@ TEST_CASE("elastic arm: stiff and light arms are stable at long steps", "[estima
   CHECK(arm.balance(x, input).moment.norm() < 1e-6 * parameters.springs[0].stiffness);
 }
 
+TEST_CASE("elastic arm: servos of tendons hold it as stiff springs do, at any step",
+          "[estimation]") {
+  // Without weight, at rest: (K + J^T k J) (q - straight) = -J^T T, with a tendon to each side.
+  const auto stiffness = GENERATE(1e2, 1e4, 1e6);
+  const ContinuumRobot robot({{.length = 0.1, .bend_angle_limit = 3.0}});
+  ElasticArmParameters parameters{.springs = {{0.5, 0.02, 0.0}, {0.5, 0.02, 0.0}},
+                                  .section_masses = {0.02},
+                                  .gravity = Vector3d::Zero(),
+                                  .tendon_stiffnesses = {stiffness, stiffness},
+                                  .tendon_dampings = {0.01 * stiffness, 0.01 * stiffness}};
+  for (const double angle : {0.0, 3.0})
+    parameters.tendons.push_back({.angle = angle, .base_distance = 0.01, .end_distance = 0.01});
+  ElasticArm arm(robot, parameters);
+  const ArmInput input{Eigen::Vector2d(3.0 + 1e-3 * stiffness, 3.0), VectorXd::Zero(2), {}};
+  VectorXd x = VectorXd::Zero(arm.state_size());
+  for (int i = 0; i < 4000; ++i) arm.advance(0.005, x, input);
+  const Eigen::MatrixXd& J = arm.tendons().jacobian();
+  const Eigen::Matrix2d K = 0.5 * Eigen::Matrix2d::Identity() + stiffness * J.transpose() * J;
+  const Eigen::Vector2d rest = -K.inverse() * J.transpose() * input.tension;
+  REQUIRE(rest.norm() > 0.005);
+  CHECK((x.head<2>() - rest).norm() < 1e-6 * rest.norm());
+}
+
+TEST_CASE("elastic arm: across the plane of its bends it does not move", "[estimation]") {
+  Random random(GENERATE(range(0u, 10u)));
+  const ContinuumRobot robot{{.length = 0.1, .bend_angle_limit = 3.0, .bend_plane = BendPlane::XZ},
+                             {.length = 0.1, .bend_angle_limit = 3.0, .bend_plane = BendPlane::YZ}};
+  ElasticArm arm(robot, random_elastic_parameters(random, robot));
+  CHECK((arm.moves(0) && !arm.moves(1) && !arm.moves(2) && arm.moves(3)));
+  VectorXd x = random_state(random, arm);
+  for (const Eigen::Index k : {1, 2, 5, 6}) x[k] = 0.0;
+  const ArmInput input = random_input(random, arm);
+  // The others move as if springs of any stiffness held those across.
+  ElasticArmParameters stiff = arm.parameters();
+  for (const std::size_t k : {1u, 2u}) stiff.springs[k] = {1e9, 1e9, 0.0};
+  ElasticArm held(ContinuumRobot{{.length = 0.1, .bend_angle_limit = 3.0},
+                                 {.length = 0.1, .bend_angle_limit = 3.0}},
+                  stiff);
+  VectorXd y = x;
+  for (int i = 0; i < 200; ++i) {
+    arm.advance(0.005, x, input);
+    held.advance(0.005, y, input);
+  }
+  for (const Eigen::Index k : {1, 2, 5, 6}) CHECK(x[k] == 0.0);
+  CHECK((x - y).norm() < 1e-6);
+}
+
 TEST_CASE("elastic arm: errors name field, value and range", "[estimation]") {
   const ContinuumRobot robot({{.length = 0.1}});
   const ElasticArmParameters good{.springs = {{1.0, 0.1, 0.0}, {1.0, 0.1, 0.0}},
@@ -255,6 +307,13 @@ TEST_CASE("elastic arm: errors name field, value and range", "[estimation]") {
         "elastic arm: spring 2: damping = 0 N m s/rad or N s/m, must be > 0");
   CHECK(message([](auto& p) { p.section_masses[0] = -1.0; }) ==
         "elastic arm: section_masses = -1 kg, must be >= 0");
+  CHECK(message([](auto& p) { p.uneven_stiffnesses = {0.0}; }) ==
+        "elastic arm: uneven_stiffnesses = 0 N m/rad, must be > 0");
+  CHECK(message([](auto& p) {
+          p.tendons = {{.base_distance = 0.01, .end_distance = 0.01}};
+          p.tendon_stiffnesses = {1e3};
+          p.tendon_compliances = {1e-5};
+        }) == "elastic arm: tendon_compliances = 1e-05 m/N, must be in [0, 0]");
   CHECK(message([](auto& p) { p.force_place.section = 1; }) ==
         "elastic arm: force_place.section = 1, must be in [-1, 0]");
 }

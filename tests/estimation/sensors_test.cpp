@@ -19,8 +19,9 @@ using namespace tendril::test;
 namespace {
 
 constexpr SensorKind kKinds[] = {
-    SensorKind::TendonLength, SensorKind::Position,  SensorKind::Direction, SensorKind::Rotation,
-    SensorKind::Curvature,    SensorKind::BaseForce, SensorKind::BaseMoment};
+    SensorKind::TendonLength, SensorKind::Position,  SensorKind::Direction,
+    SensorKind::Rotation,     SensorKind::Curvature, SensorKind::BaseForce,
+    SensorKind::BaseMoment,   SensorKind::Coordinates};
 
 /// One sensor of each kind at one place.
 std::vector<Sensor> all_sensors(const BodyPlace& place) {
@@ -112,6 +113,7 @@ TEST_CASE("sensors: readings are those of the body", "[estimation]") {
   }
   CHECK((reading(sensors, 5, arm, x, input) - force).norm() < kAlgebraTolerance);
   CHECK((reading(sensors, 6, arm, x, input) - moment).norm() < kAlgebraTolerance);
+  CHECK(reading(sensors, 7, arm, x, input) == x.head(arm.coordinate_count()));
 }
 
 TEST_CASE("sensors: a stretched tendon is wound up farther", "[estimation]") {

@@ -120,6 +120,29 @@ TEST_CASE("sensors: encoders have the lengths of tendons, joints turned by the s
   CHECK_FALSE(one.has(mjOBJ_SENSOR, "s_a"));
 }
 
+TEST_CASE("sensors: encoders of servos have the coordinates of the sections", "[mjcf]") {
+  Random random(GENERATE(range(0u, 6u)));
+  std::string arm = kArm;
+  arm.insert(arm.find("[[section]]") + 12, "variable_length = 0.04\n");
+  Simulation s = simulation(arm + sensor("bend_encoder") +
+                            "[[sensor]]\nkind = \"length_encoder\"\nname = \"z\"\n");
+  shake(s, random);
+  const auto sum = [&](int section, char axis, int links) {
+    double total = 0.0;
+    for (int link = 1; link <= links; ++link) {
+      const std::string name =
+          axis == 'z' ? names::slide(section, link) : names::hinge(section, link, axis);
+      total += s.data->qpos[s.model->jnt_qposadr[s.id(mjOBJ_JOINT, name)]];
+    }
+    return total;
+  };
+  CHECK(value(s, "s_s1_y")[0] == Approx(sum(1, 'y', 6)).margin(kRounding));
+  CHECK(value(s, "s_s1_x")[0] == Approx(-sum(1, 'x', 6)).margin(kRounding));
+  CHECK(value(s, "s_s2_x")[0] == Approx(-sum(2, 'x', 5)).margin(kRounding));
+  CHECK(value(s, "z_s1_z")[0] == Approx(sum(1, 'z', 6)).margin(kRounding));
+  CHECK_FALSE(s.has(mjOBJ_SENSOR, "z_s2_z"));
+}
+
 TEST_CASE("sensors: a tendon force is the tension that is commanded", "[mjcf]") {
   std::string tendons = kTendons;
   for (std::size_t at = 0; (at = tendons.find("angle", at)) != tendons.npos; at += 30)
@@ -323,6 +346,9 @@ TEST_CASE("sensors: what is refused, and how it is said", "[mjcf]") {
        "arm.toml:15: sensor 1: unknown key 'places'"},
       {"encoder of an arm without tendons", kArm + sensor("tendon_encoder"),
        "arm.toml:13: sensor 1: kind = 'tendon_encoder': needs a [[tendon]] or a [[chamber]]"},
+      {"encoder of lengths that are constant", kArm + sensor("length_encoder"),
+       "arm.toml:13: sensor 1: kind = 'length_encoder': needs a section with a servo or motor of "
+       "its length"},
       {"tendon that is not there", kArm + kTendons + sensor("tendon_force", "tendons = [\"c\"]\n"),
        "arm.toml:25: sensor 1: tendons = [ 'c' ]: must be names of a, b"},
       {"tendon twice", kArm + kTendons + sensor("tendon_force", "tendons = [\"a\", \"a\"]\n"),

@@ -53,6 +53,18 @@ inline ElasticArmParameters random_elastic_parameters(Random& random, const Cont
   return parameters;
 }
 
+/// The same with servos that hold the lengths of its tendons.
+inline ElasticArm random_held_arm(Random& random, int section_count) {
+  const ContinuumRobot robot = random_robot(random, section_count);
+  ElasticArmParameters parameters = random_elastic_parameters(random, robot);
+  parameters.tendon_compliances.clear();
+  for (std::size_t t = 0; t < parameters.tendons.size(); ++t) {
+    parameters.tendon_stiffnesses.push_back(random.uniform(100.0, 1000.0));
+    parameters.tendon_dampings.push_back(random.uniform(0.0, 10.0));
+  }
+  return ElasticArm(robot, parameters);
+}
+
 inline ElasticArm random_elastic_arm(Random& random, int section_count) {
   const ContinuumRobot robot = random_robot(random, section_count);
   return ElasticArm(robot, random_elastic_parameters(random, robot));

@@ -1,0 +1,291 @@
+// Arms whose controllers see what an estimator makes of their sensors.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <regex>
+
+#include "plugin/bound_chain.hpp"
+#include "tests/plugin/test_scenes.hpp"
+#include "tests/support/allocation_counter.hpp"
+#include "tests/support/random.hpp"
+
+using Eigen::Vector3d;
+using namespace tendril;
+using namespace tendril::test;
+
+namespace {
+
+std::string table(const std::string& kind, const std::string& name, const std::string& keys = "") {
+  return "[[sensor]]\nkind = \"" + kind + "\"\nname = \"" + name + "\"\n" + keys;
+}
+const std::string kTracker = table("tip_tracker", "tip");
+const std::string kEncoder = table("bend_encoder", "bend");
+
+/// An arm that sees its sensors.
+ModelPtr sensed(const std::string& sensors, const std::string& more = "",
+                const std::string& settings = "") {
+  return load_one_arm(reach_arm("measured = \"sensors\"\n" + settings, more) + sensors);
+}
+
+std::vector<mjtNum> controls(const ModelPtr& model, const DataPtr& data) {
+  return {data->ctrl, data->ctrl + model->nu};
+}
+
+/// The bends and lengths of the joints of both sections, as `measured` has them.
+Eigen::VectorXd true_coordinates(const ModelPtr& model, const DataPtr& data, double half_length) {
+  const int size = half_length > 0.0 ? 3 : 2;
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(2 * size);
+  const std::regex pattern("A_s(\\d)_l\\d+_([xyz])");
+  for (int j = 0; j < model->njnt; ++j) {
+    std::cmatch match;
+    if (!std::regex_match(mj_id2name(model.get(), mjOBJ_JOINT, j), match, pattern)) continue;
+    const int section = std::stoi(match[1]) - 1;
+    const char axis = *match[2].first;
+    const double angle = data->qpos[model->jnt_qposadr[j]];
+    q[size * section + (axis == 'y' ? 0 : axis == 'x' ? 1 : 2)] += axis == 'x' ? -angle : angle;
+  }
+  for (int i = 0; i < 2 && size == 3; ++i) q[3 * i + 2] += half_length;
+  return q;
+}
+
+Eigen::Map<Vector3d> target(const ModelPtr& model, const DataPtr& data) {
+  const int body = mj_name2id(model.get(), mjOBJ_BODY, "target");
+  return Eigen::Map<Vector3d>(data->mocap_pos + 3 * model->body_mocapid[body]);
+}
+
+std::string tendons(const std::string& keys) {
+  std::string all;
+  for (int i = 0; i < 6; ++i)
+    all += "[[tendon]]\nname = \"t" + std::to_string(i) + "\"\nsection = " +
+           std::to_string(1 + i / 3) + "\nangle = " + std::to_string(2.0944 * (i % 3) + 0.3 * (i / 3)) +
+           "\ndistance = 0.006\nmax_tension = 200\npretension = 2\n" + keys;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("arm chain: joints, weights and the tip are where the engine has them", "[plugin]") {
+  const auto seed = GENERATE(range(0u, 12u));
+  CAPTURE(seed);
+  Random random(seed);
+  const std::string more = seed % 2 == 0 ? "" : "variable_length = 0.03\n";
+  std::string arm = reach_arm("", more);
+  if (seed % 3 == 1) arm += "[base]\nfeed = 0.1\nspin = true\n";
+  if (seed % 3 == 2) arm += "[tip]\npayload = 0.02\n[gripper]\nopening = 0.04\n";
+  const ModelPtr model = load_one_arm(arm);
+  const mjModel* m = model.get();
+  const DataPtr data = make_data(model);
+  for (int i = 0; i < m->nq; ++i)
+    data->qpos[i] += (m->jnt_type[i] == mjJNT_SLIDE ? 0.01 : 0.3) * random.uniform(-1.0, 1.0);
+  std::vector<JointAddress> joints;
+  JointAddress feed, spin;
+  for (int j = 0; j < m->njnt; ++j) {
+    const std::string name = mj_id2name(m, mjOBJ_JOINT, j);
+    const JointAddress address{j, m->jnt_qposadr[j], m->jnt_dofadr[j], m->jnt_bodyid[j]};
+    if (name == "A_feed") {
+      feed = address;
+    } else if (name == "A_spin") {
+      spin = address;
+    } else if (name.starts_with("A_s")) {
+      joints.push_back(address);
+    } else {  // of the gripper: stays where the model has it
+      data->qpos[address.qpos] = m->qpos0[address.qpos];
+    }
+  }
+  mj_forward(m, data.get());
+  const int base = mj_name2id(m, mjOBJ_BODY, "A_base"), tip = mj_name2id(m, mjOBJ_SITE, "A_tip");
+  ArmChain chain = bound_chain(m, base, tip, joints, feed, spin);
+  ArmMechanics::State state, expected;
+  state.joints.resize(joints.size());
+  expected.joints.resize(joints.size());
+  state.p_WB = ConstVector3(data->xpos + 3 * base);
+  state.R_WB = ConstMatrix3(data->xmat + 9 * base);
+  const auto copy = [&](const JointAddress& address, JointState& to, JointState& all) {
+    if (address.joint < 0) return;
+    address.read(data.get(), all);
+    to.position = all.position;
+  };
+  for (std::size_t i = 0; i < joints.size(); ++i)
+    copy(joints[i], state.joints[i], expected.joints[i]);
+  copy(feed, state.feed, expected.feed);
+  copy(spin, state.spin, expected.spin);
+  chain.place(state);
+  const auto check = [](const JointState& a, const JointState& b) {
+    CHECK((a.axis - b.axis).norm() < 1e-12);
+    CHECK((a.anchor - b.anchor).norm() < 1e-12);
+    CHECK((a.center_of_mass - b.center_of_mass).norm() < 1e-12);
+  };
+  for (std::size_t i = 0; i < joints.size(); ++i) check(state.joints[i], expected.joints[i]);
+  if (feed.joint >= 0) check(state.feed, expected.feed);
+  if (spin.joint >= 0) check(state.spin, expected.spin);
+  CHECK((state.p_WE - ConstVector3(data->site_xpos + 3 * tip)).norm() < 1e-12);
+  CHECK((state.R_WE - ConstMatrix3(data->site_xmat + 9 * tip)).norm() < 1e-12);
+  double mass = 0.0;
+  for (const ArmChain::Mass& one : chain.masses()) mass += one.mass;
+  CHECK(mass == Approx(m->body_subtreemass[base]).epsilon(1e-12));
+}
+
+TEST_CASE("sensed arm: with exact sensors it is where it says, however it is driven",
+          "[plugin]") {
+  struct Case {
+    const char* name;
+    std::string toml;
+    double half_length = 0.0;
+  };
+  const std::string settings = "[controller]\nplugin = \"tendril.reach\"\nmeasured = \"sensors\"\n";
+  const std::string head = "kind = \"continuum\"\n", encoders = table("tendon_encoder", "winch");
+  const auto c = GENERATE_COPY(values<Case>({
+      {"servos of sections", head + small_sections() + settings + kTracker + kEncoder},
+      {"servos of links",
+       "compliance = \"link\"\n" + head + small_sections() + settings + kTracker + kEncoder},
+      {"variable length",
+       head + small_sections("variable_length = 0.03\n") + settings + kTracker + kEncoder +
+           table("length_encoder", "length"),
+       0.015},
+      {"tensions", head + small_sections() + tendons("command = \"tension\"\n") + settings +
+                       kTracker + encoders},
+      {"tendon lengths", head + small_sections() + tendons("") + settings + kTracker + encoders},
+      {"measured tensions", head + small_sections() + tendons("") + settings + kTracker + encoders +
+                                table("tendon_force", "cell")},
+      {"a load on the base", head + small_sections() + settings + kTracker + kEncoder +
+                                 table("base_force", "force")},
+      {"gratings", head + small_sections() + settings + kTracker +
+                       table("curvature", "fiber", "places = [0.1, 0.3, 0.6, 0.8]\n")},
+      {"markers", head + small_sections() + settings + kTracker +
+                      table("markers", "marker", "places = [0.25, 0.5, 0.75]\n")},
+      {"one plane", head + small_sections("bend_plane = \"xz\"\n") + settings + kTracker + kEncoder},
+      {"a payload", head + small_sections() + "[tip]\npayload = 0.02\n" + settings + kTracker +
+                        kEncoder},
+  }));
+  CAPTURE(c.name);
+  const ModelPtr model = load_one_arm(c.toml);
+  std::string by_truth = c.toml;
+  by_truth.replace(by_truth.find("sensors\""), 8, "truth\"");
+  const ModelPtr true_model = load_one_arm(by_truth);
+  const DataPtr data = make_data(model), true_data = make_data(true_model);
+  const Vector3d start = target(model, data);
+  double worse = 0.0, seen_tip = 0.0;
+  Eigen::VectorXd difference;
+  for (int k = 0; k < 2500; ++k) {
+    const double t = std::max(0.0, k - 1000.0) * 0.002;
+    target(model, data) = start + 0.01 * std::sin(1.5 * t) * Vector3d::UnitZ();
+    target(true_model, true_data) = target(model, data);
+    mj_step(model.get(), data.get());
+    mj_step(true_model.get(), true_data.get());
+    if (k < 1000) continue;
+    const auto seen = sensor(model, data, "A_measured"), at = sensor(model, data, "A_measured_tip"),
+               truth = sensor(model, data, "A_tip_position");
+    worse = std::max(worse, sensor(model, data, "A_tip_error")[0] -
+                                sensor(true_model, true_data, "A_tip_error")[0]);
+    seen_tip = std::max(seen_tip, (ConstVector3(at.data()) - ConstVector3(truth.data())).norm());
+    difference = Eigen::Map<const Eigen::VectorXd>(seen.data(), std::ptrdiff_t(seen.size())) -
+                 true_coordinates(model, data, c.half_length);
+  }
+  CAPTURE(worse, seen_tip, difference.transpose());
+  CHECK(worse < 1e-3);
+  CHECK(seen_tip < 1e-3);
+  CHECK(difference.cwiseAbs().maxCoeff() < 0.02);
+}
+
+TEST_CASE("sensed arm: what no sensor has read does not change a command", "[plugin]") {
+  // One reading in 0.2 s: a blow that bends the body at once is not known until the next one.
+  const ModelPtr model = sensed(table("tip_tracker", "tip", "rate = 5\n"));
+  const DataPtr data = make_data(model);
+  step(model, data, 430);
+  const DataPtr other(mj_copyData(nullptr, model.get(), data.get()));
+  for (int i = 0; i < model->nq; ++i) other->qpos[i] += 0.02;
+  int k = 430;
+  for (; k < 500; ++k) {
+    step(model, data, 1);
+    step(model, other, 1);
+    REQUIRE(controls(model, data) == controls(model, other));
+  }
+  step(model, data, 1);
+  step(model, other, 1);
+  CHECK(controls(model, data) != controls(model, other));
+}
+
+TEST_CASE("sensed arm: what is reported of the tip is true", "[plugin]") {
+  const ModelPtr model = sensed(table("tip_tracker", "tip", "noise = [0.02, 0.1]\n"));
+  const DataPtr data = make_data(model);
+  double apart = 0.0;
+  for (int k = 0; k < 500; ++k) {
+    mj_step(model.get(), data.get());
+    const auto tip = sensor(model, data, "A_tip_position"),
+               seen = sensor(model, data, "A_measured_tip"),
+               goal = sensor(model, data, "A_target");
+    const Vector3d p = ConstVector3(tip.data());
+    apart = std::max(apart, (p - ConstVector3(seen.data())).norm());
+    REQUIRE(sensor(model, data, "A_tip_error")[0] ==
+            Approx((p - ConstVector3(goal.data())).norm()).margin(1e-12));
+  }
+  CHECK(apart > 1e-3);
+}
+
+TEST_CASE("sensed arm: a copy, a restored state and a reset continue bit for bit", "[plugin]") {
+  const ModelPtr model = sensed(
+      table("tip_tracker", "tip", "noise = [1e-3, 0.01]\nrate = 50\ndelay = 0.02\ndropout = 0.1\n") +
+      table("bend_encoder", "bend", "noise = 1e-3\n") + table("base_force", "force"));
+  const auto next = [&](const DataPtr& data) {
+    std::vector<double> all;
+    for (int k = 0; k < 100; ++k) {
+      mj_step(model.get(), data.get());
+      for (const char* name : {"A_measured", "A_measured_tip"}) {
+        const auto values = sensor(model, data, name);
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    }
+    return all;
+  };
+  const DataPtr data = make_data(model), other = make_data(model), fresh = make_data(model);
+  step(model, data, 333);
+  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
+  step(model, other, 17);
+  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
+  const std::vector<double> expected = next(data);
+  CHECK(same_bits(next(copy), expected));
+  CHECK(same_bits(next(other), expected));
+  CHECK(same_bits(full_state(model, data), full_state(model, other)));
+  mj_resetData(model.get(), data.get());
+  CHECK(same_bits(next(data), next(fresh)));
+}
+
+TEST_CASE("sensed arm: a step allocates nothing", "[plugin]") {
+  const ModelPtr model =
+      sensed(table("tip_tracker", "tip", "rate = 40\ndelay = 0.02\n") + kEncoder +
+             table("curvature", "fiber", "places = [0.2, 0.8]\n") + table("base_force", "force"));
+  const DataPtr data = make_data(model);
+  step(model, data, 50);
+  const AllocationCounter counter;
+  step(model, data, 200);
+  CHECK(counter.count() == 0);
+}
+
+TEST_CASE("sensed arm: what no estimator describes is refused", "[plugin]") {
+  struct Case {
+    const char* name;
+    std::string toml;
+    const char* message;
+  };
+  const std::string settings = "measured = \"sensors\"\n";
+  const auto c = GENERATE_COPY(values<Case>({
+      {"no sensors", reach_arm(settings), "the robot file has no [[sensor]] that tells the shape"},
+      {"an imu alone", reach_arm(settings) + table("imu", "imu", "places = [1]\n"),
+       "the robot file has no [[sensor]] that tells the shape"},
+      {"twist", reach_arm(settings, "torsional_stiffness = 0.05\n") + kTracker, "sections twist"},
+      {"turning sections",
+       "kind = \"continuum\"\n" + small_sections() + small_sections("rotation = \"turning\"\n") +
+           "[controller]\nplugin = \"tendril.reach\"\n" + settings + kTracker,
+       "sections turn on their base"},
+      {"a word", reach_arm("measured = \"both\"\n") + kTracker, "must be one of"},
+  }));
+  CAPTURE(c.name);
+  load_tendril();
+  std::string error;
+  const ModelPtr model = try_load_scene(one_arm_scene(), {{"arm.toml", c.toml}}, error);
+  const DataPtr data(model ? mj_makeData(model.get()) : nullptr);
+  CHECK_FALSE(data);
+  std::string all = error;
+  for (const std::string& warning : EngineWarnings::take()) all += warning;
+  CHECK_THAT(all, Catch::Contains(c.message));
+}
