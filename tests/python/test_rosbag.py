@@ -1,12 +1,14 @@
-"""Bags: what `rosbags` reads of an export is what was recorded.
+"""Bags: what `rosbags` reads of an export is what was recorded; what it writes is read; damaged bags are one line.
 
 Without the library only what needs none is tested; TENDRIL_TEST_EXTRAS in the environment demands it.
 """
 
 import importlib
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,11 @@ def snake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "</mujoco>"
     )
     return run(folder / "scene.xml", folder / "out", 0.5)
+
+
+def scene_of(recording: Path) -> Path:
+    own = recording.parent.parent / "scene.xml"
+    return own if own.exists() else ARM
 
 
 # ---- without the library --------------------------------------------------------------------------------------------
@@ -197,3 +204,283 @@ def test_the_pose_of_the_tip_is_that_of_the_engine(arm: Path, bag: Path) -> None
             p, q = poses[i][1].pose.position, poses[i][1].pose.orientation
             assert np.allclose([p.x, p.y, p.z], place, atol=1e-12)
             assert abs(np.dot([q.w, q.x, q.y, q.z], away)) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["arm", "snake"])
+def test_out_and_in_gives_the_same_bits(
+    kind: str, request: pytest.FixtureRequest, rosbags: Any, tmp_path: Path
+) -> None:
+    """At the times of its messages each number is the recorded one; between them it is held."""
+    file = request.getfixturevalue(kind)
+    assert tendril("export", file, "--to", "rosbag", "-o", tmp_path / "bag").returncode == 0
+    done = tendril("import", tmp_path / "bag", scene_of(file), "--out", tmp_path / "log")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    with td.Recording(file) as recording, td.Recording(tmp_path / "log/rollout.h5") as log:
+        assert log.is_log and not recording.is_log
+        assert np.abs(log.time - recording.time).max() < 1e-9
+        assert [s["name"] for s in log.tables["sensors"]] == [s["name"] for s in recording.tables["sensors"]]
+        rows, slower = np.arange(log.rows), 0
+        for channel in channels(recording).values():
+            if channel.site:
+                continue
+            meant, found = channel.values(recording, rows), channel.values(log, rows)
+            at = rows if channel.every_row else message_rows(meant)
+            held = at[np.searchsorted(at, rows, "right") - 1]
+            assert found[at].tobytes() == meant[at].tobytes(), channel.topic
+            assert found.tobytes() == meant[held].tobytes(), channel.topic
+            assert np.allclose(found, meant, rtol=0, atol=1e-14, equal_nan=True), channel.topic
+            slower += 1 < len(at) < len(rows) // 2
+        assert slower >= 2
+
+
+def test_commands_read_the_recording_of_a_bag(arm: Path, bag: Path, tmp_path: Path) -> None:
+    assert tendril("import", bag, ARM, "--out", tmp_path, "--quiet").stdout == ""
+    log = tmp_path / "rollout.h5"
+    assert tendril("play", log).returncode == 0
+    assert tendril("rollout", "verify", log).returncode == 0
+    assert tendril("export", log, "--to", "csv", "-o", tmp_path / "log.csv", "--fps", "50").returncode == 0
+    done = tendril("compare", arm, log, "-o", tmp_path / "c.html")
+    assert done.returncode == 0 and "sensordata arm_tracker_orientation" in done.stdout  # by rounding, between samples
+    for words, line in (
+        (["rollout", "replay", log], "was stepped by a robot (bag): replay needs steps of MuJoCo"),
+        (["export", log, "--to", "robomimic", "-o", tmp_path / "r", "--reward", "wall_force"], "has no contacts"),
+    ):
+        done = tendril(*words)
+        assert done.returncode == 2 and line in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    with td.Recording(log) as recording, pytest.raises(td.RecordingError, match="has no states of the engine"):
+        recording.seek(3)
+
+
+# ---- bags of others -------------------------------------------------------------------------------------------------
+
+EPOCH = 1_790_000_000 * NS
+
+
+class Writing:
+    """A bag as a node of the robot would write it, with the library's own types."""
+
+    def __init__(self, folder: Path, storage: str = "MCAP") -> None:
+        rosbag2 = importlib.import_module("rosbags.rosbag2")
+        typesys = importlib.import_module("rosbags.typesys")
+        self.store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+        self.writer = rosbag2.Writer(folder, version=9, storage_plugin=getattr(rosbag2.StoragePlugin, storage))
+        self.connections: dict[str, Any] = {}
+
+    def __enter__(self) -> "Writing":
+        self.writer.open()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.writer.close()
+
+    def header(self, stamp: int, frame: str = "arm") -> Any:
+        types = self.store.types
+        return types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](stamp // NS, stamp % NS), frame)
+
+    def write(self, topic: str, kind: str, log_time: int, *content: Any) -> None:
+        if topic not in self.connections:
+            self.connections[topic] = self.writer.add_connection(topic, kind, typestore=self.store)
+        data = self.store.serialize_cdr(self.store.types[kind](*content), kind)
+        self.writer.write(self.connections[topic], log_time, data)
+
+    def pose(self, topic: str, stamp: int, place: Any, turn: Any = (0.0, 0.0, 0.0, 1.0), frame: str = "arm") -> None:
+        types = self.store.types
+        p, q = types["geometry_msgs/msg/Point"](*place), types["geometry_msgs/msg/Quaternion"](*turn)
+        pose = types["geometry_msgs/msg/Pose"](p, q)
+        self.write(topic, POSE, stamp + 3_000_000, self.header(stamp, frame), pose)
+
+    def joints(self, topic: str, stamp: int, names: list[str], position: Any, later: int = 3_000_000) -> None:
+        arrays = np.array(position, float), np.empty(0), np.empty(0)
+        self.write(topic, JOINTS, stamp + later, self.header(stamp), names, *arrays)
+
+
+@pytest.mark.parametrize("storage", ["MCAP", "SQLITE3"])
+def test_a_log_of_a_robot_is_read(rosbags: Any, storage: str, tmp_path: Path) -> None:
+    """A tracker at 40 Hz, encoders at 100 Hz in another order and not all, on a clock of its own."""
+    with Writing(tmp_path / "bag", storage) as writing:
+        for k in range(200):
+            stamp = EPOCH + k * 10_000_000
+            writing.joints("/arm/encoder", stamp, ["t3", "t1"], [0.3 + k, 0.1 + k])
+        for k in range(80):
+            stamp = EPOCH + 5_000_001 + k * 25_000_000
+            writing.pose("/em/tip", stamp, (k, 2.0, 3.0), (0.1, 0.2, 0.3, 0.9))
+    words = ["import", tmp_path / "bag", ARM, "--out", tmp_path / "log", "--remap", "/em/tip:=/arm/tracker"]
+    done = tendril(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    log = tmp_path / "log/rollout.h5"
+    assert done.stdout == f"{log}: 280 rows, 1.99 s, 4 sensors\n"
+    names = ["arm_tracker_position", "arm_tracker_orientation", "arm_encoder_t1", "arm_encoder_t3"]
+    with td.Recording(log) as recording:
+        assert [s["name"] for s in recording.tables["sensors"] if s["name"]] == [f"{name}_reading" for name in names]
+        one, three = recording.sensor("arm_encoder_t1_reading"), recording.sensor("arm_encoder_t3_reading")
+        place, turn = (recording.sensor(f"{name}_reading") for name in names[:2])
+        for i, time in enumerate(np.rint(recording.time * NS).astype(int)):
+            k, j = time // 10_000_000, (time - 5_000_001) // 25_000_000
+            assert (one[i], three[i]) == (0.1 + k, 0.3 + k)
+            if j < 0:
+                assert np.isnan(place[i]).all()  # no message yet
+            else:
+                assert place[i].tolist() == [j, 2, 3] and turn[i].tolist() == [0.9, 0.1, 0.2, 0.3]
+        with pytest.raises(td.ModelError, match="arm_tip_error: must be one of arm_tracker_position_reading"):
+            recording.sensor("arm_tip_error")
+    assert tendril("export", log, "--to", "rosbag", "-o", tmp_path / "again").returncode == 0
+    last = messages(tmp_path / "again", "/arm/encoder")[-1][1]
+    assert (last.name, last.position.tolist(), stamp_of(last)) == (["t1", "t3"], [199.1, 199.3], 1_990_000_000)
+    for words, line in (
+        (["play", log], "joint arm_s1_l1_x: the log has no position at 0 s: showing it needs messages of all joints"),
+        (["plot", log, "arm_tip_error", "-o", tmp_path / "x.png"], "arm_tip_error: must match one of arm_tracker_posi"),
+        (["plot", log, "wall_force", "-o", tmp_path / "x.png"], "wall_force: must match one of arm_tracker_position"),
+        (["export", log, "--to", "csv", "-o", tmp_path / "x.csv", "--fps", "50"], "its rows are not evenly spaced"),
+    ):
+        done = tendril(*words)
+        assert done.returncode == 2 and line in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_a_robot_file_alone_has_the_topics_of_the_model(bag: Path, tmp_path: Path) -> None:
+    robot = td.share / "scenes/sensors/arm.toml"
+    done = tendril("import", bag, robot, "--out", tmp_path / "log")
+    assert (done.returncode, done.stderr) == (0, "")
+    with td.Recording(tmp_path / "log/rollout.h5") as recording:
+        assert "tracker_position_reading" in [sensor["name"] for sensor in recording.tables["sensors"]]
+
+
+def test_rows_are_evenly_spaced_with_a_timestep(rosbags: Any, tmp_path: Path) -> None:
+    with Writing(tmp_path / "bag") as writing:
+        for k in range(50):
+            writing.joints("/arm/encoder", EPOCH + k * 10_000_000 + (k % 3) * 1_000_000, ["t1"], [k])
+    words = ["import", tmp_path / "bag", ARM, "--out", tmp_path / "log", "--timestep"]
+    assert tendril(*words, "0.005").returncode == 0
+    with td.Recording(tmp_path / "log/rollout.h5") as recording:
+        assert np.allclose(recording.time, 0.005 * np.arange(99), atol=1e-12)
+        times = np.array([10 * k + k % 3 for k in range(50)])
+        expected = [np.flatnonzero(times <= 5 * i)[-1] for i in range(99)]
+        assert recording.sensor("arm_encoder_t1_reading").tolist() == expected
+
+
+def test_gaps_and_other_topics_are_notices(rosbags: Any, tmp_path: Path) -> None:
+    with Writing(tmp_path / "bag") as writing:
+        for k in [*range(20), *range(80, 100)]:
+            writing.joints("/arm/encoder", EPOCH + k * 10_000_000, ["t1"], [k])
+        writing.joints("/arm/encoders", EPOCH, ["t1"], [0])
+    done = tendril("import", tmp_path / "bag", ARM, "--out", tmp_path / "log")
+    left_out, gap = done.stderr.splitlines()
+    assert left_out.endswith(
+        "/arm/encoders: is left out: the scene has no such topic (did you mean /arm/encoder?) [topic-left-out]"
+    )
+    assert gap.endswith(
+        "/arm/encoder: at 1790000000.19 s: no message for 0.61 s, usual are 0.01 s: the values before "
+        "are held [topic-has-gap]"
+    )
+    assert done.returncode == 0
+
+
+Damage = Callable[[Writing], Any]
+AT = EPOCH + NS // 2
+
+
+def go_back(w: Writing) -> None:
+    w.joints("/arm/encoder", AT, ["t1"], [0])
+    w.joints("/arm/encoder", AT - 20_000_000, ["t1"], [0], later=30_000_000)
+
+
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "clock": (
+        go_back,
+        "/arm/encoder: at 1790000000.48 s: stamp: must be after that of the message before, 1790000000.5",
+    ),
+    "frame": (
+        lambda w: w.pose("/arm/tracker", AT, (0.0, 0.0, 0.0), frame="world"),
+        '/arm/tracker: at 1790000000.5 s: frame_id: "world": must be "arm"',
+    ),
+    "type": (
+        lambda w: w.joints("/arm/tracker", AT, ["t1"], [0]),
+        f"/arm/tracker: has messages of {JOINTS}: must be {POSE}",
+    ),
+    "name": (
+        lambda w: w.joints("/arm/encoder", AT, ["t1", "t9"], [0, 0]),
+        "/arm/encoder: at 1790000000.5 s: name: t9: must be one of t1, t2, t3, t4, t5, t6, once",
+    ),
+    "twice": (
+        lambda w: w.joints("/arm/encoder", AT, ["t1", "t1"], [0, 0]),
+        "/arm/encoder: at 1790000000.5 s: name: t1: must be one of t1, t2, t3, t4, t5, t6, once",
+    ),
+    "numbers": (
+        lambda w: w.joints("/arm/encoder", AT, ["t1", "t2"], [0]),
+        "/arm/encoder: at 1790000000.5 s: position: has 1 numbers, must be 2, one a name, or none",
+    ),
+    "topics": (
+        lambda w: w.joints("/joints", AT, ["t1"], [0]),
+        "has no topic of the scene: must have one of /arm/joint_states, ",
+    ),
+    "no stamp": (
+        lambda w: [w.joints("/arm/encoder", stamp, ["t1"], [0]) for stamp in (0, AT)],
+        "/arm/encoder: at 0 s: stamp: must be at most 1e+08 s before the last, 1790000000.5 s",
+    ),
+    "times": (lambda w: w.joints("/arm/encoder", AT, ["t1"], [0]), "has messages of 1 times: must have two"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_wrong_bags_are_one_line(rosbags: Any, kind: str, tmp_path: Path) -> None:
+    damage, line = DAMAGES[kind]
+    with Writing(tmp_path / "bag") as writing:
+        damage(writing)
+    done = tendril("import", tmp_path / "bag", ARM, "--out", tmp_path / "log")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"tendril: {tmp_path}/bag: {line}"), done.stderr
+    assert not list((tmp_path / "log").iterdir())
+
+
+def test_what_is_no_bag_is_one_line(rosbags: Any, bag: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.mcap").write_text("no bag")
+    (tmp_path / "empty").mkdir()
+    shutil.copytree(bag, tmp_path / "without")
+    (tmp_path / "without/bag.mcap").unlink()
+    for name in ("text.mcap", "empty", "without", "missing"):
+        done = tendril("import", tmp_path / name, ARM, "--out", tmp_path / "log")
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(f"tendril: {tmp_path / name}: "), done.stderr
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_damaged_file_is_read_or_refused(rosbags: Any, bag: Path, seed: int, tmp_path: Path) -> None:
+    """Bytes are changed or the end is cut off: no other exception, no file left."""
+    from tendril.rosbag.log import import_bag
+
+    random = np.random.default_rng(seed)
+    data = bytearray((bag / "bag.mcap").read_bytes())
+    if seed % 3 == 0:
+        del data[int(random.integers(len(data))) :]
+    else:
+        for place in random.integers(len(data) if seed % 3 == 1 else 4000, size=8):
+            data[place] = int(random.integers(256))
+    (tmp_path / "bag.mcap").write_bytes(data)
+    try:
+        import_bag(tmp_path / "bag.mcap", ARM, tmp_path / "log.h5")
+    except td.ModelError as error:
+        assert str(error).startswith(f"{tmp_path}/bag.mcap: ") and "\n" not in str(error)
+        assert [file.name for file in tmp_path.iterdir()] == ["bag.mcap"]
+
+
+def test_a_recording_of_a_run_is_not_replaced(bag: Path, arm: Path, tmp_path: Path) -> None:
+    shutil.copy(arm, tmp_path / "rollout.h5")
+    done = tendril("import", bag, ARM, "--out", tmp_path)
+    line = f"tendril: {tmp_path}/rollout.h5: exists, and no import has written it: must be another folder ["
+    assert done.returncode == 2 and done.stderr.startswith(line) and done.stderr.count("\n") == 1
+    assert (tmp_path / "rollout.h5").read_bytes() == arm.read_bytes()
+    for _ in range(2):
+        assert tendril("import", bag, ARM, "--out", tmp_path / "log").returncode == 0
+
+
+def test_bad_options_are_one_line(rosbags: Any, bag: Path, tmp_path: Path) -> None:
+    for words, line in (
+        (["--remap", "a=b"], "--remap: a=b: must be FROM:=TO, two topics such as /imu/data:=/arm/imu"),
+        (["--remap", "/a:=/arm/imu"], "--remap: /a: must be a topic of the bag"),
+        (["--timestep", "x"], "--timestep: x: must be a number in [1e-9, 1000] s"),
+        (["--timestep", "0"], "--timestep: 0: must be a number in [1e-9, 1000] s"),
+        (["--timestep", "1e-9"], "--timestep: 1e-09: makes 600000001 rows: must be at most 10000000"),
+    ):
+        done = tendril("import", bag, ARM, "--out", tmp_path / "log", *words)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(f"tendril: {line} ["), done.stderr
