@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tendril as td
+from tendril._command import require_module
 from tendril.export.rosbag import message_rows
 from tendril.rosbag.channels import IMU, JOINTS, POINT, POSE, WRENCH, channels
 
@@ -118,6 +119,15 @@ def test_messages_have_the_rate_of_the_samples(seed: int) -> None:
     found = message_rows(values)
     assert found[0] == 0 and set(samples) <= set(found)
     assert set(np.diff(found[1:])) <= {period} and found[-1] > rows - 1 - period
+
+
+def test_a_missing_library_is_one_line_with_its_command() -> None:
+    with pytest.raises(td.ModelError) as error:
+        require_module("no_such_module", "rosbag", "import")
+    assert str(error.value) == (
+        "import: Python module no_such_module is missing: pip install no_such_module, or with all others "
+        '"tendril-mujoco[rosbag]"'
+    )
 
 
 def test_a_topic_that_never_changes_has_one_message() -> None:
