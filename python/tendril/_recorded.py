@@ -123,6 +123,10 @@ class RecordedRun:
                 f"{self.file}: has no rows: its process was killed, or has not yet written its first block"
             )
 
+    def copy_to(self, file: h5py.File) -> None:
+        """Copies rows, names and texts to another file."""
+        file.copy(self._group, "rollout_0")
+
     def refresh(self) -> int:
         """The rows that are there now, of a file that is being written."""
         with self.reading():

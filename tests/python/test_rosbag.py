@@ -5,7 +5,9 @@ Without the library only what needs none is tested; TENDRIL_TEST_EXTRAS in the e
 
 import importlib
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -439,7 +441,7 @@ def test_wrong_bags_are_one_line(rosbags: Any, kind: str, tmp_path: Path) -> Non
     done = tendril("import", tmp_path / "bag", ARM, "--out", tmp_path / "log")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"tendril: {tmp_path}/bag: {line}"), done.stderr
-    assert not list((tmp_path / "log").iterdir())
+    assert not (tmp_path / "log").exists()
 
 
 def test_what_is_no_bag_is_one_line(rosbags: Any, bag: Path, tmp_path: Path) -> None:
@@ -481,6 +483,18 @@ def test_a_recording_of_a_run_is_not_replaced(bag: Path, arm: Path, tmp_path: Pa
     assert (tmp_path / "rollout.h5").read_bytes() == arm.read_bytes()
     for _ in range(2):
         assert tendril("import", bag, ARM, "--out", tmp_path / "log").returncode == 0
+
+
+@pytest.mark.parametrize("blocks", [100, 200])
+def test_a_full_disk_is_one_line(bag: Path, blocks: int, tmp_path: Path) -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (blocks * 1024, blocks * 1024))
+
+    words = [PROGRAM, "import", bag, ARM, "--out", tmp_path / "log"]
+    done = subprocess.run(words, capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 4 and done.stderr.count("\n") == 1 and "could not be written" in done.stderr, done.stderr
+    assert not (tmp_path / "log").exists() or not list((tmp_path / "log").iterdir())
 
 
 def test_bad_options_are_one_line(rosbags: Any, bag: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError, OutputError
+from tendril._errors import ModelError
 from tendril._recorded import RecordedRun
 from tendril._recording_layout import LATEST
 from tendril.experiment import Experiment
+from tendril.export.files import atomic_hdf5
 from tendril.rosbag.channels import channels
 from tendril.rosbag.messages import NS, seconds
 from tendril.rosbag.reader import Track, read_tracks
@@ -22,8 +23,10 @@ from tendril.rosbag.reader import Track, read_tracks
 Array = npt.NDArray[Any]
 _MOST_ROWS = 10_000_000
 #: Of a row: the datasets of what a log may have, and of what it never has.
-_KNOWN = ("qpos", "qvel", "ctrl", "sensordata", "mocap/pos", "mocap/quat")
+_KNOWN = ("qpos", "qvel", "ctrl", "sensordata")
 _UNKNOWN = ("act", "plugin_state")
+#: What the scene says where the log has none.
+_SCENE = ("mocap/pos", "mocap/quat")
 
 
 def import_bag(
@@ -37,25 +40,17 @@ def import_bag(
     :raises ModelError: one line
     """
     _require_own(out)
-    part = out.with_name(f".{out.stem}.{os.getpid()}.h5")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tendril-") as folder:
         with Experiment(scene).start(duration=1e-9) as run:
-            run.record(part, f"a robot ({bag.name})")
+            run.record(Path(folder) / "empty.h5", f"a robot ({bag.name})")
             run.run()
-        with RecordedRun(part) as empty:
+        with RecordedRun(Path(folder) / "empty.h5") as empty:
             tracks, notices = read_tracks(bag, channels(empty), renamed)
-            mocap = {name: np.array(empty.row_of(name, 0)) for name in ("mocap/pos", "mocap/quat")}
-        stamps = _stamps(bag, tracks, timestep)
-        _write(part, bag, tracks, stamps, mocap)
-        os.replace(part, out)
-        return notices
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OutputError(f"{out}: could not be written: {os.strerror(error.errno)}") from None
-    finally:
-        part.unlink(missing_ok=True)
+            stamps = _stamps(bag, tracks, timestep)
+            with atomic_hdf5(out) as (file, _):
+                empty.copy_to(file)
+                _write(file["rollout_0"], bag, tracks, stamps)
+    return notices
 
 
 def _require_own(out: Path) -> None:
@@ -83,30 +78,24 @@ def _stamps(bag: Path, tracks: Sequence[Track], timestep: float | None) -> npt.N
     return np.asarray(union[0] + np.rint(np.arange(count) * (timestep * NS)).astype(np.int64))
 
 
-def _write(
-    part: Path, bag: Path, tracks: Sequence[Track], stamps: npt.NDArray[np.int64], mocap: Mapping[str, Array]
-) -> None:
+def _write(group: Any, bag: Path, tracks: Sequence[Track], stamps: npt.NDArray[np.int64]) -> None:
     """Replaces the rows of a recording of the scene."""
-    import h5py
-
     n = len(stamps)
-    with h5py.File(part, "r+", libver=("v110", "v110")) as file:
-        group = file["rollout_0"]
-        rows = {name: np.full((n, *group[name].shape[1:]), np.nan) for name in (*_KNOWN, *_UNKNOWN)}
-        for name, pose in mocap.items():  # the scene's, where the log has none
-            rows[name][:] = pose
-        known = _fill(rows, tracks, stamps)
-        rows |= {"time": (stamps - stamps[0]) / NS, "step": np.arange(n), "step_time_us": np.zeros(n)}
-        rows |= {name: np.zeros(n, int) for name in ("contact/start", "contact/count")}
-        lengths = {f"contact/{name}": 0 for name in ("geom1", "geom2", "distance", "position", "force")}
-        lengths |= {"integration/row": 1, "integration/state": 1}
-        for name, length in (lengths | dict.fromkeys(rows, n)).items():
-            group[name].resize(length, axis=0)
-        for name, values in rows.items():
-            group[name][...] = values
-        group["rows"][()] = n
-        group.attrs.modify("timestep", float(np.median(np.diff(stamps))) / NS)
-        _write_texts(group["texts"], bag, known)
+    rows = {name: np.full((n, *group[name].shape[1:]), np.nan) for name in (*_KNOWN, *_UNKNOWN, *_SCENE)}
+    for name in _SCENE:
+        rows[name][:] = group[name][0]
+    known = _fill(rows, tracks, stamps)
+    rows |= {"time": (stamps - stamps[0]) / NS, "step": np.arange(n), "step_time_us": np.zeros(n)}
+    rows |= {name: np.zeros(n, int) for name in ("contact/start", "contact/count")}
+    lengths = {f"contact/{name}": 0 for name in ("geom1", "geom2", "distance", "position", "force")}
+    lengths |= {"integration/row": 1, "integration/state": 1}
+    for name, length in (lengths | dict.fromkeys(rows, n)).items():
+        group[name].resize(length, axis=0)
+    for name, values in rows.items():
+        group[name][...] = values
+    group["rows"][()] = n
+    group.attrs.modify("timestep", float(np.median(np.diff(stamps))) / NS)
+    _write_texts(group["texts"], bag, known)
 
 
 def _fill(rows: Mapping[str, Array], tracks: Sequence[Track], stamps: npt.NDArray[np.int64]) -> set[int]:
