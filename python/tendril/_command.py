@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import re
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from tendril._terminal import visible_streams
 
 _WITHOUT_PROGRESS = (["status"], ["report"], ["merge"])  # of `tendril sweep`
 EXIT_INTERRUPTED = 130
+_PACKAGES = {"rerun": "rerun-sdk"}  # of modules with another name
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,6 +39,15 @@ def make_parser(command: str, description: str, epilog: str = "") -> Parser:
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def require_module(module: str, extra: str, what: str) -> None:
+    """Throws ModelError, with the commands that install it, for a module that is not there."""
+    if importlib.util.find_spec(module) is None:
+        raise ModelError(
+            f"{what}: Python module {module} is missing: pip install {_PACKAGES.get(module, module)}, or with all "
+            f'others "tendril-mujoco[{extra}]"'
+        )
 
 
 def run(command: str, words: Sequence[str]) -> int:

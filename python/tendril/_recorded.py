@@ -123,6 +123,10 @@ class RecordedRun:
                 f"{self.file}: has no rows: its process was killed, or has not yet written its first block"
             )
 
+    def copy_to(self, file: h5py.File) -> None:
+        """Copies rows, names and texts to another file."""
+        file.copy(self._group, "rollout_0")
+
     def refresh(self) -> int:
         """The rows that are there now, of a file that is being written."""
         with self.reading():
@@ -281,8 +285,27 @@ class RecordedRun:
         return "sensors" in self.texts
 
     @property
-    def has_robot(self) -> bool:
-        return any(geom["robot"] for geom in self.tables["geoms"])
+    def is_log(self) -> bool:
+        """Tells whether it is the log of a robot: without contacts, and of states with those alone that are in it."""
+        return "log" in self.texts
+
+    @property
+    def has_robot_contacts(self) -> bool:
+        return not self.is_log and any(geom["robot"] for geom in self.tables["geoms"])
+
+    def require_states(self, rows: npt.NDArray[Any]) -> None:
+        """Throws ModelError for a log without positions of joints at these rows."""
+        import numpy as np
+
+        if not self.is_log:
+            return
+        unknown = np.isnan(self.qpos[rows])
+        for joint in self.tables["joints"]:
+            if (at := unknown[:, joint["qpos_address"]]).any():
+                raise ModelError(
+                    f"{self.file}: joint {joint['name']}: the log has no position at {self.time[rows][at][0]:.6g} s: "
+                    "showing it needs messages of all joints"
+                )
 
     @property
     def contact_count(self) -> Integers:
@@ -335,9 +358,12 @@ class RecordedRun:
         return columns | {name: self._read(f"contact/{name}", total) for name in Contacts._fields[1:]}
 
     def robot_contacts(self) -> Contacts:
-        """Returns the contacts between a robot and its surroundings, which the metrics count."""
+        """Returns the contacts between a robot and its surroundings, which the metrics count. Throws ModelError for a
+        log."""
         import numpy as np
 
+        if self.is_log:
+            raise ModelError(f"{self.file}: is the log of a robot: has no contacts, wall forces and penetrations")
         found = self.contacts()
         is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])  # the last one: no geom
         selected = is_robot[found.geom1] != is_robot[found.geom2]

@@ -52,9 +52,11 @@ class Recording(RecordedRun):
         Its model is `data.model`: with faults, the one that they have changed.
 
         Throws ModelError for a row that is not there, RecordingError when the run is not repeated: rows are missing, or
-        something acted that is not recorded, such as forces by hand.
+        something acted that is not recorded, such as forces by hand, or the recording is the log of a robot.
         """
         row = self._index(row)
+        if self.is_log:
+            raise RecordingError(f"{self.file}: is the log of a robot: has no states of the engine")
         with self.reading():
             return self._data_of(row)
 

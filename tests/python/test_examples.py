@@ -67,6 +67,8 @@ PACKAGE = [
     "-p",
     "tendril.export",
     "-p",
+    "tendril.rosbag",
+    "-p",
     "tendril.identify",
     "-m",
     "tendril.envs",

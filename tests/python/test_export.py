@@ -365,7 +365,7 @@ def test_rrd(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--to", "zip"], "--to: zip: must be one of parquet, csv, npz, mcap, rrd, minari, lerobot, robomimic"),
+        (["--to", "zip"], "--to: zip: must be one of parquet, csv, npz, mcap, rrd, rosbag, minari, lerobot, robomimic"),
         (["--to", "csv", "--fps", "0"], "--fps: 0: must be in (0, 250]"),
         (["--to", "csv", "--fps", "300"], "--fps: 300: must be in (0, 250]"),
         (["--to", "csv", "--fps", "60"], "--fps: 60: must be 250 divided by a whole number, such as 62.5"),

@@ -16,7 +16,7 @@ FLOORS = (
     ("experiment", "playback", "report.figure", "report.labels", "report.notebook", "report.style"),
     ("recording",),
     ("_window", "report"),
-    ("export", "sweep"),
+    ("export", "rosbag", "sweep"),
     ("compare", "identify"),
     ("tendril", "__main__"),  # what users import, and what starts the commands
     ("envs", "worlds"),

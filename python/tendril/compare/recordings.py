@@ -68,7 +68,16 @@ class RecordingPair:
             width = np.asarray(getattr(part, field)).reshape(part.rows, -1).shape[1]
             return width, [row["name"] for row in part.tables[table]] if table else None
 
-        return [field for field in _FIELDS if shape(self.parts[0], field) == shape(self.parts[1], field)]
+        def is_absent(part: Recording, field: str) -> bool:
+            values = np.asarray(getattr(part, field))
+            return part.is_log and values.size > 0 and bool(np.isnan(values).all())
+
+        return [
+            field
+            for field in _FIELDS
+            if shape(self.parts[0], field) == shape(self.parts[1], field)
+            and not any(is_absent(part, field) for part in self.parts)
+        ]
 
     def summary(self) -> dict[str, Any]:
         """All numbers of the page."""
@@ -210,9 +219,8 @@ class RecordingPair:
                 ),
             ]
         if summary["other_shape"]:
-            body.append(
-                f'<p class="note">Not compared, because the models differ: {", ".join(summary["other_shape"])}.</p>'
-            )
+            fields = ", ".join(summary["other_shape"])
+            body.append(f'<p class="note">Not compared, because the models differ or a log has none: {fields}.</p>')
         return body
 
     def _metrics_that_differ(self, summary: dict[str, Any]) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tendril._command import Parser, make_parser
+from tendril._command import Parser, make_parser, require_module
 from tendril._errors import ModelError
 from tendril._files import refuse_inputs
 from tendril._meant import meant
@@ -18,6 +17,7 @@ from tendril.export.mcap import is_own_mcap, write_mcap
 from tendril.export.minari import write_minari
 from tendril.export.rerun import is_own_rrd, write_rrd
 from tendril.export.robomimic import is_own_robomimic, write_robomimic
+from tendril.export.rosbag import write_rosbag
 from tendril.export.steps import STATE, Choice, Steps, steps_of, unknown_sensors
 from tendril.export.table import is_own_csv, is_own_npz, is_own_parquet, write_csv, write_npz, write_parquet
 from tendril.recording import Recording
@@ -26,10 +26,10 @@ from tendril.sweep.runs import read_plan
 
 @dataclass(frozen=True)
 class Format:
-    """A format of `--to`: either one file a recording, or one data set of all recordings."""
+    """A format of `--to`: either one file or folder a recording, or one data set of all recordings."""
 
     is_own: Callable[[Path], bool] | None  # whether an export has written this file; None: a folder is written
-    write: Callable[[Recording, Path, Choice], None] | None = None  # one file a recording
+    write: Callable[[Recording, Path, Choice], None] | None = None  # one file or folder a recording
     join: Callable[[Iterator[Steps], Path, str], str] | None = None  # all recordings; returns what was written
     ending: str = ""  # of the name of a recording's file
     module: str = ""  # that the format needs
@@ -42,6 +42,7 @@ FORMATS = {
     "npz": Format(is_own_npz, write_npz, ending=".npz"),
     "mcap": Format(is_own_mcap, write_mcap, ending=".mcap", module="mcap", extra="view"),
     "rrd": Format(is_own_rrd, write_rrd, ending=".rrd", module="rerun", extra="view"),
+    "rosbag": Format(None, write_rosbag, module="rosbags", extra="rosbag"),
     "minari": Format(None, join=write_minari, module="minari", extra="data"),
     "lerobot": Format(None, join=write_lerobot, module="pyarrow", extra="data"),
     "robomimic": Format(is_own_robomimic, join=write_robomimic),
@@ -77,12 +78,8 @@ class Request:
         if self.kind not in FORMATS:
             raise ModelError(f"--to: {self.kind}: must be one of {', '.join(FORMATS)}{meant(self.kind, FORMATS)}")
         form = FORMATS[self.kind]
-        if form.module and importlib.util.find_spec(form.module) is None:
-            package = {"rerun": "rerun-sdk"}.get(form.module, form.module)
-            raise ModelError(
-                f"--to: {self.kind}: Python module {form.module} is missing: pip install {package}, or with all others "
-                f'"tendril-mujoco[{form.extra}]"'
-            )
+        if form.module:
+            require_module(form.module, form.extra, f"--to: {self.kind}")
 
 
 def export(source: Path, asked: Request) -> str:
@@ -99,8 +96,8 @@ def export(source: Path, asked: Request) -> str:
     if form.write is not None:
         for name, file in files:
             with Recording(file) as recording, recording.reading():
-                form.write(recording, out / (name + form.ending) if is_folder else out, choice)
-        return f"{out}: {len(files)} recordings" if is_folder else str(out)
+                form.write(recording, out / (name + form.ending) if source.is_dir() else out, choice)
+        return f"{out}: {len(files)} recordings" if source.is_dir() else str(out)
     with Recording(files[0][1]) as recording, recording.reading():
         title = recording.texts.get("experiment_name") or files[0][0]
         left_out = unknown_sensors(recording) if "sensordata" in choice.observation else []

@@ -82,6 +82,8 @@ def stride(recording: Recording, fps: float | None) -> int:
     every = round(highest / fps)
     if abs(every * fps / highest - 1) > 1e-6:
         raise ModelError(f"--fps: {fps:g}: must be {highest:g} divided by a whole number, such as {highest / every:g}")
+    if recording.is_log and np.abs(np.diff(recording.time) * highest - 1).max(initial=0.0) > 1e-3:
+        raise ModelError(f"{recording.file}: its rows are not evenly spaced: tendril import --timestep makes such rows")
     return every
 
 

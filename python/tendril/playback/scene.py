@@ -37,6 +37,7 @@ class RecordedScene:
         import mujoco
 
         self.recording, self.rows, self.mujoco = recording, rows, mujoco
+        recording.require_states(rows)
         self.model: Any = recording.load_model(unknown_do_nothing=True)
         self.data: Any = mujoco.MjData(self.model)
         model = self.model
@@ -229,7 +230,7 @@ class RecordedScene:
 
     def drawings(self, blob: Blob) -> list[dict[str, Any]]:
         """Target, path and planned centerline, as the controllers draw them: lines of one color over some moments."""
-        if not self.model.nplugin:
+        if not self.model.nplugin or self.recording.is_log:
             return []
         moments = self._drawing_moments()
         found: list[dict[str, Any]] = []
@@ -315,7 +316,7 @@ class RecordedScene:
             is_error = sensor["quantity"] in ERRORS
             lines = peaks(values[:, 0])[None] if is_error else values[at].T
             plots.append((sensor["name"] or f"sensor {sensor['address']}", unit_of(actuators, sensor), is_error, lines))
-        if any(geom["robot"] for geom in recording.tables["geoms"]):
+        if recording.has_robot_contacts:
             plots.append(("wall force", "N", True, peaks(recording.wall_force())[None]))
         shown: list[dict[str, Any]] = []
         for name, unit, at_once, lines in plots:

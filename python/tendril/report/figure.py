@@ -60,7 +60,7 @@ def lines_of(recording: RecordedRun, patterns: Sequence[str]) -> list[Line]:
 def _names(recording: RecordedRun) -> list[str]:
     """Names of sensors, and of what contacts give."""
     sensors = [sensor["name"] for sensor in recording.tables["sensors"] if sensor["name"]]
-    return list(dict.fromkeys(sensors + (list(_CONTACTS) if recording.has_robot else [])))
+    return list(dict.fromkeys(sensors + (list(_CONTACTS) if recording.has_robot_contacts else [])))
 
 
 def _choices(names: Sequence[str]) -> str:

@@ -95,7 +95,7 @@ class RunPlots:
     def _contacts(
         self, title: str, label: str, signal: str, unit: str, values: Callable[[], Values], note: str
     ) -> Plot:
-        if not self.recording.has_robot:
+        if not self.recording.has_robot_contacts:
             return title, "", "The scene has no robot."
         if not len(self.recording.robot_contacts().row):
             return title, "", "The robot touched nothing."

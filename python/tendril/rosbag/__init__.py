@@ -1,0 +1,1 @@
+"""ROS 2 bags: the topics of a scene, and `tendril import`."""
