@@ -85,6 +85,26 @@ class RunCommand(unittest.TestCase):
             self.assertEqual(done.returncode, 4)
             self.assertIn("tendril: report: ", done.stderr)
 
+    def test_a_sensed_run_says_so_holds_its_checks_and_replays(self):
+        tube = Path(__file__).resolve().parents[2] / "scenes/tube_insertion"
+        done = self.run_program("run", str(tube / "sensed.toml"), "--no-report", "--out", "tube")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^arm, by its sensors: finished at the end")
+        summary = json.loads((self.folder / "tube/summary.json").read_text())
+        self.assertEqual((summary["verdict"], summary["measured"]), ("pass", "sensors"))
+        self.assertEqual([robot["measured"] for robot in summary["robots"]], ["sensors"])
+        replayed = self.run_program("rollout", "replay", "tube/rollout.h5", "--quiet")
+        self.assertEqual(replayed.returncode, 0, replayed.stdout + replayed.stderr)
+        # The same by an option, of an arm that has sensors; one that has none is refused in a line.
+        sensors = tube.parent / "sensors/sensors.toml"
+        short = ("--no-record", "--quiet", "--json", "--duration", "0.1")
+        for arguments, measured in (((), "truth"), (("--sensed",), "sensors")):
+            done = self.run_program("run", str(sensors), *short, *arguments)
+            self.assertEqual(json.loads(done.stdout)["measured"], measured)
+        done = self.run_program("run", str(tube / "tube_insertion.toml"), *short, "--sensed")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"^tendril: .*the robot file has no \[\[sensor\]\] that tells the shape.*\n$")
+
     def test_no_record_leaves_no_recording(self):
         self.run_program("run", "good.toml", "--no-record")
         names = {p.name for p in (self.folder / "out/good-seed0").iterdir()}

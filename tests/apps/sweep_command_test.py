@@ -757,6 +757,25 @@ class Suites(SweepTest):
         self.assertEqual(len(self.lines(self.out / "e")), 6)  # resumed
         self.assertIn("e: complete, 6 of 6 runs", self.run_sweep("status", self.out).stdout)
 
+    def test_a_scorecard_says_which_variant_saw_its_sensors(self):
+        sensors = Path(__file__).resolve().parents[2] / "scenes/sensors"
+        for name in ("arm.toml", "sensors.xml"):
+            shutil.copy(sensors / name, self.folder)
+        check = '[[check]]\nmetric = "status_end"\nmax = 2\n'
+        (self.folder / "e.toml").write_text(f'scene = "sensors.xml"\nduration = 0.1\n{check}')
+        (self.folder / "s.toml").write_text('[sweep]\n[[sweep.experiment]]\nfile = "e.toml"\n')
+        variants = ("--variant", "truth: controller.measured=truth", "--variant", "lab: controller.measured=sensors")
+        printed = self.suite("--seeds", "2", *variants).stdout
+        self.assertRegex(printed, r"lab +2 of 2 \(34 to 100 %\), by sensors")
+        self.assertNotRegex(printed, r"truth .*by sensors")
+        rows = {row["variant"]: row["measured"] for row in self.summary()["rows"]}
+        self.assertEqual(rows, {"truth": "truth", "lab": "sensors"})
+        self.assertEqual({record["measured"] for record in self.records(self.out / "e")}, {"truth", "sensors"})
+        self.assertIn("</b>, by sensors", (self.out / "report.html").read_text())
+        done = self.run_sweep("e.toml", "--out", self.folder / "one", "--seeds", "1", "--sensed", "--no-report")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([record["measured"] for record in self.records(self.folder / "one")], ["sensors"])
+
     def test_words_are_corrected_over_the_whole_scorecard(self):
         self.write_suite(SUITE.replace('experiments = ["e"]\n', "").replace("seeds = 1\n", ""))
         self.suite()
