@@ -160,6 +160,10 @@ void ArmBinding::bind_sensors(const InstanceContext& context,
   const mjModel* m = context.model;
   if (!carrier_.empty())
     throw ModelError("measured = sensors: joints carry the base: must be \"truth\"");
+  if (controller_->needs_contacts())
+    throw ModelError("measured = sensors: " + context.kind.name +
+                     " works by the contacts of the body, of which no sensor tells: must be "
+                     "\"truth\"");
   ArmObservations seen = observations(description, m->opt.timestep);
   for (ArmObservations::Use& use : seen.uses) {
     if (use.sensor < 0 ||

@@ -322,6 +322,8 @@ class ArmController : public Controller {
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Tells whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
+  /// Tells whether its task is nothing without contacts, so that it cannot work by sensors.
+  [[nodiscard]] virtual bool needs_contacts() const noexcept { return false; }
   /// Tells whether it needs tip_response too.
   [[nodiscard]] virtual bool senses_response() const noexcept { return senses_contacts(); }
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
