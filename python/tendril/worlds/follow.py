@@ -67,6 +67,7 @@ WORKING, FINISHED, NOT_REACHED, JAMMED = (
 RETREAT_RADII, SHIFT_RADII, SAME_PLACE_RADII = number(2.0), number(0.5), number(4.0)
 SMALL_PUSH, ACROSS_STEP = number(1e-3), number(1e-3)  # N; m
 _ALLOWED = {"poses": ("",)}
+_KNOWN_PARTS = ("a spin of the base", "sections that turn")
 vec4 = wp.vec4d
 
 
@@ -231,7 +232,7 @@ def _reference(path: _Path, world: int, q: numbers, advance: number, memory: _Me
     if not settings.follows_body or advance >= settings.limit:
         return _shifted_curve(path, world, advance + path.length, memory)
     feed = wp.min(advance, path.chain.feed_limit)
-    _body_frames(path, world, feed, q, memory)
+    _body_frames(path, world, feed, ZERO, q, memory)
     return memory.ends[world, path.chain.sections]
 
 
@@ -280,9 +281,9 @@ def _begin_equations(chain: functions.Chain, world: int, memory: _Memory):
 
 
 @wp.func
-def _body_frames(path: _Path, world: int, feed: number, q: numbers, memory: _Memory):
+def _body_frames(path: _Path, world: int, feed: number, spin: number, q: numbers, memory: _Memory):
     """Writes the frames of a pose to the memory."""
-    functions.end_frames(path.chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
+    functions.end_frames(path.chain, q, feed, spin, memory.rotations[world], memory.ends[world])
 
 
 @wp.func
@@ -385,7 +386,7 @@ def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: 
     largest = number(0.0)
     for k in range(steps + 1):
         if k > 0 or follows_body:
-            _body_frames(path, world, feed, q, memory)
+            _body_frames(path, world, feed, ZERO, q, memory)
             _begin_equations(chain, world, memory)
             s = feed + ZERO  # at the start of the section
             farthest = number(0.0)
@@ -468,14 +469,14 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
     # Where the planned bends would have the middles and ends, with the measured lengths.
     for k in range(arm.coordinates):
         memory.candidate[world, k] = wp.where(arm.is_slide[k] == 0, memory.q[world, k], memory.measured[world, k])
-    _body_frames(path, world, step.feed[world], memory.candidate[world], memory)
+    _body_frames(path, world, step.feed[world], step.spin[world], memory.candidate[world], memory)
     for i in range(chain.sections):
         for half in range(1, 3):
             memory.planned[world, 2 * i + half - 1] = _body_point(
                 path, world, i, 2 * half, memory.candidate[world], memory
             )
     _begin_equations(chain, world, memory)
-    _body_frames(path, world, step.feed[world], memory.measured[world], memory)
+    _body_frames(path, world, step.feed[world], step.spin[world], memory.measured[world], memory)
     before = vec3()  # deflection at the section's start
     for i in range(chain.sections):
         k = chain.first_coordinate[i]
@@ -655,7 +656,7 @@ class Follow(ControllerOfPath):
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
         bound.refuse_planes()
         n, sections = bound.arm.coordinates, len(bound.robot.sections)
         path = _Path()

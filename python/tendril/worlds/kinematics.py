@@ -54,6 +54,8 @@ def functions(dtype: type) -> types.SimpleNamespace:
         length_scale: dtype  # of a change of length or a direction error of 1 rad, m
         reach: dtype  # largest length, m
         feed_limit: dtype  # of the base, m
+        spins: bool  # the base
+        last_turning: int  # section that turns on its base; -1: none
 
     @wp.func
     def stumpff(t: dtype):
@@ -206,11 +208,6 @@ def chain_of(
         position of the point k of section i, at the whole section's coordinates, and `section_rates` its translations
     """
     sections = robot.sections
-    for number, section in enumerate(sections, 1):
-        if section.rotation != "bending":
-            raise tendril.ModelError(
-                f"section {number}: rotation = '{section.rotation}', must be 'bending' on a device"
-            )
     lengths, weights = [], []
     for section in sections:
         length, weight = _normalized(section.length_weights), _normalized(section.angle_weights)
@@ -238,7 +235,9 @@ def chain_of(
     chain.arc_middle = array(np.concatenate(middles))
     chain.length_scale = reach / len(sections) / 2
     chain.reach = reach
-    chain.feed_limit = robot.feed_limit
+    chain.feed_limit, chain.spins = robot.feed_limit, robot.spin
+    turning = [i for i, section in enumerate(sections) if section.rotation == "turning"]
+    chain.last_turning = max(turning, default=-1)
     return chain
 
 
