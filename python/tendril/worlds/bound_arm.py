@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 import tempfile
@@ -89,6 +90,16 @@ class BoundArm(BoundRobot):
             raise td.ModelError(
                 f"{self.name}: has sections that bend in one plane: not supported by tendril.follow in worlds"
             )
+
+    def correct_from(self, first: int) -> None:
+        """Leaves the coordinates before this one, of a passive shaft, without corrections; the rest hangs on it."""
+        arm = self.arm
+        driven = np.arange(arm.coordinates) >= first
+        arm.is_driven_in_part, arm.projector = True, self.numbers([np.diag(driven)] * arm.rows)
+        settings = [_settings_of(one, arm.timestep) for one in self.tables]
+        for one in settings:
+            one.stability = math.inf  # the wall supports the shaft
+        arm.settings = wp.array(settings, dtype=ArmSettings, device=self.device)
 
     def reset(self, chosen: Any) -> None:
         """Forgets turns and twist of the chosen worlds, (count,) of bool."""
