@@ -288,15 +288,21 @@ def cholesky_solve(A: rows, y: numbers, n: int):
 
 
 @wp.func
+def multiply_transposed(A: rows, x: numbers, y: numbers):
+    """y = A^T x."""
+    for c in range(A.shape[1]):
+        sum = number(0.0)
+        for r in range(A.shape[0]):
+            sum += A[r, c] * x[r]
+        y[c] = sum
+
+
+@wp.func
 def project(arm: Arm, b: int, values: numbers, scratch: numbers):
     """Leaves of a row of coordinates what the drives move; the projector is symmetric."""
     for k in range(arm.coordinates):
         scratch[k] = values[k]
-    for k in range(arm.coordinates):
-        sum = number(0.0)
-        for j in range(arm.coordinates):
-            sum += arm.projector[b, k, j] * scratch[j]
-        values[k] = sum
+    multiply_transposed(arm.projector[b], scratch, values)
 
 
 @wp.func
