@@ -55,7 +55,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   struct Parts {
     int base_body, tip_site, target_mocap;  ///< the last -1: no target
     std::vector<JointAddress> joints;       ///< in the order of the mechanics' state
-    JointAddress feed;                      ///< default: none
+    JointAddress feed, spin;                ///< default: none
+    std::vector<JointAddress> turns;        ///< in the order of the mechanics' turns
     std::vector<JointAddress> twists;       ///< in the order of the mechanics' twists
     std::vector<int> actuators;             ///< in the order of its servos
     ArmMechanics mechanics;
@@ -71,6 +72,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             target_mocap_,
             joints_,
             feed_,
+            spin_,
+            turns_,
             twists_,
             actuators_,
             mechanics_,

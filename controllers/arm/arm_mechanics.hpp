@@ -100,6 +100,7 @@ class ArmMechanics {
   /// Returns the stiffness of a coordinate's joints in series; 0: of none [N m/rad], [N/m].
   [[nodiscard]] static double series_stiffness(const ArmCoordinate& coordinate) noexcept;
   [[nodiscard]] const ArmBaseJoint& feed() const noexcept { return feed_; }
+  [[nodiscard]] const ArmBaseJoint& spin() const noexcept { return spin_; }
 
   /// The state of the chain in one step, filled in by the caller: the joints of all coordinates in
   /// order, then feed and spin (default where there are none). World frame.

@@ -29,6 +29,7 @@ class SectionTurns {
 
   [[nodiscard]] bool empty() const noexcept { return servos_.empty(); }
   [[nodiscard]] std::size_t count() const noexcept { return servos_.size(); }
+  [[nodiscard]] std::span<const TurningSection> sections() const noexcept { return sections_; }
   [[nodiscard]] int servo(std::size_t turn) const noexcept { return servos_[turn]; }
   [[nodiscard]] double mass(std::size_t turn) const noexcept { return masses_[turn]; }
 

@@ -152,6 +152,27 @@ nb::list twist_list(const ArmBinding::Parts& arm) {
   return sections;
 }
 
+nb::dict joint_dict(const JointAddress& joint, int servo, double mass) {
+  nb::dict out;
+  out["joint"] = joint.joint;
+  out["servo"] = servo;
+  out["mass"] = mass;
+  return out;
+}
+
+/// Sections of an arm of which sections turn; the joint of one that does not is -1.
+nb::list turn_list(const ArmBinding::Parts& arm) {
+  nb::list sections;
+  std::size_t next = 0;
+  for (const TurningSection& section : arm.mechanics.turns().sections()) {
+    const JointAddress joint = section.servo >= 0 ? arm.turns[next++] : JointAddress{};
+    nb::dict row = joint_dict(joint, section.servo, section.mass);
+    row["bend"] = section.bend;
+    sections.append(row);
+  }
+  return sections;
+}
+
 void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescription& description,
              const mjModel& m) {
   const ArmMechanics& mechanics = arm.mechanics;
@@ -204,12 +225,14 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
     coordinates.append(row);
   }
   if (mechanics.has_feed()) {
-    nb::dict feed;
-    feed["joint"] = arm.feed.joint;
-    feed["servo"] = mechanics.feed().servo;
-    feed["mass"] = mechanics.feed().mass;
-    out["feed"] = feed;
+    const ArmBaseJoint& feed = mechanics.feed();
+    out["feed"] = joint_dict(arm.feed, feed.servo, feed.mass);
   }
+  if (mechanics.has_spin()) {
+    const ArmBaseJoint& spin = mechanics.spin();
+    out["spin"] = joint_dict(arm.spin, spin.servo, spin.mass);
+  }
+  if (!mechanics.turns().empty()) out["turns"] = turn_list(arm);
   out["servos"] = servos;
   out["coordinates"] = coordinates;
   out["parts"] = parts;

@@ -84,3 +84,24 @@ def test_a_target_that_the_tip_does_not_meet_is_given_up_as_in_the_c_engine(tmp_
 def test_an_arm_that_nothing_bends_is_refused_for_its_controller():
     with pytest.raises(td.ModelError, match="tendril.steer of .* must be tendril.reach"):
         Worlds(td.share / "scenes/guidewire/guidewire.toml", 1, "cpu")
+
+
+def test_of_a_target_in_the_plane_of_symmetry_the_last_digit_decides(tmp_path, beside_c):
+    # A descent in this plane ends at a saddle, beside which two poses meet the target, mirror images of each other.
+    def file(y):
+        folder = tmp_path / str(y)
+        folder.mkdir()
+        text = f'[[motion]]\nbody = "target"\nkind = "waypoints"\ntimes = [0, 1]\npoints = {2 * [[0.02, y, 0.15]]}\n'
+        return written(folder, ROBOTS["passive base"][0] + REACH, text)
+
+    files = [file(y) for y in (0.0, 1e-9, -1e-9, 1e-6)]
+    runs = [td.Experiment(one).start() for one in files]
+    exact, beside = (Worlds(one, 1, "cpu") for one in (files[0], files[3]))
+    beside_c(exact, runs[:3], 150)
+    beside_c(beside, runs[3:], 150)
+    (ours,), (middle, left, right) = tips_of(exact, runs[:3])
+    assert np.abs(left - right * [1, -1, 1]).max() < 1e-6 and np.abs(left - right).max() > 1e-3  # m
+    assert np.abs(middle[1]) > 1e-3  # m: in C rounding leaves the plane
+    assert np.abs(ours[1]) < 1e-6  # m: here nothing does
+    (ours,), (meant,) = tips_of(beside, runs[3:])
+    assert np.abs(ours - meant).max() < 1e-4  # m

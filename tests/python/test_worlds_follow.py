@@ -215,13 +215,3 @@ def test_a_wall_stops_planned_poses_as_in_the_c_engine(experiment):
     tips, status = tips_of(file, (None,), STEPS)
     assert worlds.controllers[0].status.numpy()[0] == status == td.ControllerStatus.JAMMED
     assert np.abs(tips_in(worlds) - tips).max() < 2e-3  # m
-
-
-def test_what_has_no_equal_on_a_device_is_refused_in_one_line():
-    with pytest.raises(td.ModelError, match="^scope: has passive sections: not supported in worlds$"):
-        Worlds(td.share / "scenes/colonoscope/follow.toml", 1, "cpu")
-
-
-def test_passive_sections_are_refused(experiment):
-    with pytest.raises(td.ModelError, match="has passive sections: not supported in worlds"):
-        Worlds(experiment(), 1, "cpu", set={"robot.section.1.bend_servo": False})

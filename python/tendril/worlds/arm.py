@@ -73,6 +73,9 @@ class Arm:
     feed_joint: int  # of the model; -1: none
     feed_servo: int
     feed_mass: numbers  # that it moves, kg
+    spin_joint: int  # of the base, likewise
+    spin_servo: int
+    spin_mass: numbers
     is_driven_in_part: bool
     projector: tables  # then: on what the drives move
     timestep: number
@@ -99,10 +102,12 @@ class Step:
     feed: numbers  # m
     feed_speed: numbers
     feed_load: numbers  # N
+    spin: numbers  # of the base, rad
     command: rows  # coordinates
     q_rate: rows
     feed_command: numbers
     feed_rate: numbers
+    spin_command: numbers
     change: rows  # of a damped step
     unprojected: rows
     normal: tables  # its equations
@@ -229,6 +234,33 @@ def measure(arm: Arm, engine: Engine, out: Step):
         out.feed[world] = number(engine.qpos[world, engine.qpos_address[arm.feed_joint]])
         out.feed_speed[world] = number(engine.qvel[world, engine.dof_address[arm.feed_joint]])
         out.feed_load[world] = arm.feed_mass[b] * wp.dot(wide(engine.xaxis[world, arm.feed_joint]), gravity)
+    if arm.spin_joint >= 0:
+        out.spin[world] = number(engine.qpos[world, engine.qpos_address[arm.spin_joint]])
+
+
+@wp.func
+def _rotate(c: number, s: number, values: numbers, k: int):
+    x, y = values[k] + number(0.0), values[k + 1] + number(0.0)  # read before they are written
+    values[k] = c * x - s * y
+    values[k + 1] = s * x + c * y
+
+
+@wp.func
+def untwist(world: int, k: int, angle: number, step: Step):
+    """Measured coordinates and columns of a section whose frame is turned to those of one that is not: TurnedFrames."""
+    c, s = wp.cos(angle), wp.sin(angle)
+    _rotate(c, s, step.q[world], k)
+    _rotate(c, s, step.moment[world], k)
+    for r in range(6):
+        _rotate(c, s, step.jacobian[world, r], k)
+
+
+@wp.func
+def twist(world: int, k: int, angle: number, step: Step):
+    """The inverse, of commanded coordinates and rates."""
+    c, s = wp.cos(angle), wp.sin(angle)
+    _rotate(c, -s, step.command[world], k)
+    _rotate(c, -s, step.q_rate[world], k)
 
 
 @wp.func
@@ -256,15 +288,21 @@ def cholesky_solve(A: rows, y: numbers, n: int):
 
 
 @wp.func
+def multiply_transposed(A: rows, x: numbers, y: numbers):
+    """y = A^T x."""
+    for c in range(A.shape[1]):
+        sum = number(0.0)
+        for r in range(A.shape[0]):
+            sum += A[r, c] * x[r]
+        y[c] = sum
+
+
+@wp.func
 def project(arm: Arm, b: int, values: numbers, scratch: numbers):
     """Leaves of a row of coordinates what the drives move; the projector is symmetric."""
     for k in range(arm.coordinates):
         scratch[k] = values[k]
-    for k in range(arm.coordinates):
-        sum = number(0.0)
-        for j in range(arm.coordinates):
-            sum += arm.projector[b, k, j] * scratch[j]
-        values[k] = sum
+    multiply_transposed(arm.projector[b], scratch, values)
 
 
 @wp.func
@@ -426,6 +464,18 @@ def feed_setpoint(arm: Arm, world: int, step: Step):
     return step.feed_command[world] + arm.lag[b, s] * rate - step.feed_load[world] / arm.gain[b, s]
 
 
+@wp.func
+def hinge_setpoint(arm: Arm, engine: Engine, world: int, joint: int, s: int, mass: number, desired: number):
+    """Of the servo of one hinge that moves this mass."""
+    b = world % arm.rows
+    axis, anchor = wide(engine.xaxis[world, joint]), wide(engine.xanchor[world, joint])
+    com = wide(engine.subtree_com[world, engine.joint_body[joint]])
+    load = mass * wp.dot(axis, wp.cross(com - anchor, arm.settings[b].gravity))
+    position = number(engine.qpos[world, engine.qpos_address[joint]])
+    velocity = number(engine.qvel[world, engine.dof_address[joint]])
+    return float(_setpoint(arm, b, s, desired, load, position, velocity))
+
+
 @wp.kernel(module="unique", enable_backward=False)
 def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype=float)):
     """ArmMechanics::setpoints."""
@@ -465,3 +515,7 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
                     )
     if arm.feed_joint >= 0:
         ctrl[world, arm.control[arm.feed_servo]] = float(feed_setpoint(arm, world, step))
+    if arm.spin_joint >= 0:
+        ctrl[world, arm.control[arm.spin_servo]] = hinge_setpoint(
+            arm, engine, world, arm.spin_joint, arm.spin_servo, arm.spin_mass[b], step.spin_command[world]
+        )

@@ -51,6 +51,11 @@ class BatchKinematics:
             raise tendril.ModelError(f"dtype = {dtype!r}, must be wp.float32 or wp.float64")
         if count < 1:
             raise tendril.ModelError(f"count = {count}, must be >= 1")
+        for number, section in enumerate(robot.sections, 1):
+            if section.rotation != "bending":
+                raise tendril.ModelError(
+                    f"section {number}: rotation = '{section.rotation}', must be 'bending' on a device"
+                )
         self.robot, self.count, self.device, self.dtype = robot, count, wp.get_device(device), dtype
         self.chain = kinematics.chain_of(robot, dtype, self.device)  #: for kernels of one's own
         self._work = solver.work_for(robot, count, dtype, self.device)
@@ -119,7 +124,8 @@ class BatchKinematics:
             if not value > 0.0:
                 raise tendril.ModelError(f"{name} = {value}, must be > 0")
         work, device_solver = self._work, solver.solver_functions(self.dtype)
-        wp.copy(work.feed, self._zero if feed is None else self._array("feed", feed, ()))
+        wp.copy(work.feed, self._base("feed", feed))
+        wp.copy(work.spin, self._base("spin", spin))
         if start is not None:
             wp.copy(work.pose, self._array("start", start, (self.robot.coordinate_count,)))
         budget = device_solver.Budget()
@@ -127,7 +133,7 @@ class BatchKinematics:
         budget.position_tolerance, budget.angle_tolerance = position_tolerance, angle_tolerance
         budget.least_progress = solver.LEAST_PROGRESS
         goals = self._array("targets", targets, (3,), (4, 4)).reshape((self.count, -1))
-        self._launch("solve", [self.chain, goals, start is None, budget, self._base("spin", spin), work])
+        self._launch("solve", [self.chain, goals, start is None, budget, work])
         return Solution(work.pose, work.feed, work.met, work.iterations, work.position_error, work.angle_error)
 
     def _launch(self, name: str, inputs: list[Any]) -> None:
@@ -198,7 +204,7 @@ def _kernels(dtype: type) -> types.SimpleNamespace:
         write_jacobian(chain, coordinates[world], rotations[world], ends[world], jacobians[world])
 
     @wp.kernel(module="unique", enable_backward=False)
-    def solve(chain: Chain, targets: rows, starts_straight: bool, budget: Budget, spin: numbers, work: Work):
+    def solve(chain: Chain, targets: rows, starts_straight: bool, budget: Budget, work: Work):
         world = wp.tid()
         target = targets[world]
         goal = Goal()
@@ -211,6 +217,6 @@ def _kernels(dtype: type) -> types.SimpleNamespace:
             goal.position = vec3(target[0], target[1], target[2])
         if starts_straight:
             straight_start(chain, goal, work.feed[world], work.pose[world])
-        solve_one(chain, goal, budget, spin[world], work, world)
+        solve_one(chain, goal, budget, work, world)
 
     return types.SimpleNamespace(tip_pose=tip_pose, jacobian=jacobian, solve=solve)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 import tempfile
@@ -28,6 +29,7 @@ from tendril.worlds.arm import (
 from tendril.worlds.controller import engine_of
 from tendril.worlds.tables import BoundRobot, Table
 from tendril.worlds.tendons import tendons_for, write_tendons
+from tendril.worlds.turns import forget_turns, measure_turns, turns_for, write_turns
 from tendril.worlds.twists import forget_twists, measure_twists, twist_command, twists_for
 
 _ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
@@ -77,7 +79,7 @@ class BoundArm(BoundRobot):
         if any(pickle.dumps(other) != pickle.dumps(self.robot) for other in robots):
             raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
         self.arm = self._bind(model)
-        self._tendons, self._twists = tendons_for(self, model), twists_for(self, model)
+        self._tendons, self._turns, self._twists = tendons_for(self, model), turns_for(self), twists_for(self, model)
         self.step = self._step()
         self.integral = self._integral(model.opt.timestep)
 
@@ -89,8 +91,20 @@ class BoundArm(BoundRobot):
                 f"{self.name}: has sections that bend in one plane: not supported by tendril.follow in worlds"
             )
 
+    def correct_from(self, first: int) -> None:
+        """Leaves the coordinates before this one, of a passive shaft, without corrections; the rest hangs on it."""
+        arm = self.arm
+        driven = np.arange(arm.coordinates) >= first
+        arm.is_driven_in_part, arm.projector = True, self.numbers([np.diag(driven)] * arm.rows)
+        settings = [_settings_of(one, arm.timestep) for one in self.tables]
+        for one in settings:
+            one.stability = math.inf  # the wall supports the shaft
+        arm.settings = wp.array(settings, dtype=ArmSettings, device=self.device)
+
     def reset(self, chosen: Any) -> None:
-        """Forgets the twist of the chosen worlds, (count,) of bool."""
+        """Forgets turns and twist of the chosen worlds, (count,) of bool."""
+        if self._turns is not None:
+            self.launch(forget_turns, [chosen, self._turns])
         if self._twists is not None:
             self.launch(forget_twists, [chosen, self._twists])
 
@@ -98,6 +112,8 @@ class BoundArm(BoundRobot):
         """Measures, from the positions of this step."""
         self.engine = engine_of(model, data)
         self.launch(measure, [self.arm, self.engine, self.step])
+        if self._turns is not None:
+            self.launch(measure_turns, [self._turns, self.engine, self.step])
         if self._twists is not None:
             self.launch(measure_twists, [self.arm, self._twists, self.engine, data.M, self.step])
 
@@ -105,6 +121,8 @@ class BoundArm(BoundRobot):
         """Writes `ctrl` from the command of the step."""
         if self._twists is not None:
             self.launch(twist_command, [self.arm, self._twists, self.step])
+        if self._turns is not None:
+            self.launch(write_turns, [self.arm, self._turns, self.engine, self.step, data.ctrl])
         if self._tendons is not None:
             self.launch(write_tendons, [self.arm, self._tendons, self.engine, self.step, data.ctrl])
         self.launch(write_setpoints, [self.arm, self.engine, self.step, data.ctrl])
@@ -132,8 +150,10 @@ class BoundArm(BoundRobot):
         for field, key in _SERVO.items():
             setattr(arm, field, self.numbers([[servo[key] for servo in one["servos"]] for one in tables]))
         none = {"joint": -1, "servo": -1, "mass": 0.0}
-        arm.feed_joint, arm.feed_servo = (table.get("feed", none)[key] for key in ("joint", "servo"))
-        arm.feed_mass = self.numbers([one.get("feed", none)["mass"] for one in tables])
+        for name in ("feed", "spin"):
+            for key in ("joint", "servo"):
+                setattr(arm, f"{name}_{key}", table.get(name, none)[key])
+            setattr(arm, f"{name}_mass", self.numbers([one.get(name, none)["mass"] for one in tables]))
         arm.timestep = model.opt.timestep
         arm.settings = wp.array(
             [_settings_of(one, arm.timestep) for one in tables], dtype=ArmSettings, device=self.device
@@ -155,7 +175,7 @@ class BoundArm(BoundRobot):
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
         step.uneven, step.swing = self.zeros(n, kind=vec3), self.zeros(kind=vec6)
         step.deflection, step.tip, step.tip_frame = (self.zeros(kind=kind) for kind in (vec3, vec3, mat33))
-        for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate"):
+        for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate", "spin", "spin_command"):
             setattr(step, key, self.zeros())
         return step
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from tendril.worlds.arm import cholesky_solve, number, numbers, rows, tables
+from tendril.worlds.arm import cholesky_solve, multiply_transposed, number, numbers, rows, tables
 from tendril.worlds.tables import BoundRobot
 
 # The numbers of the C++ code.
@@ -87,16 +87,6 @@ def _line_search(d: Distribution, b: int, world: int):
 
 
 @wp.func
-def _project(d: Distribution, b: int, dual: numbers, to: numbers):
-    """Tensions of a dual, without limits."""
-    for t in range(d.count):
-        sum = number(0.0)
-        for i in range(d.moments):
-            sum += d.unit[b, i, t] * dual[i]
-        to[t] = sum
-
-
-@wp.func
 def _solve_free(d: Distribution, b: int, world: int, without_limits: bool, y: numbers):
     """y = (P P^T + regularization)^-1 y, of those tensions that are not at a limit."""
     for r in range(d.moments):
@@ -114,7 +104,7 @@ def _solve_free(d: Distribution, b: int, world: int, without_limits: bool, y: nu
 @wp.func
 def _miss(d: Distribution, b: int, world: int):
     """Writes tensions and residual of the dual; returns the length of the residual."""
-    _project(d, b, d.dual[world], d.free[world])
+    multiply_transposed(d.unit[b], d.dual[world], d.free[world])
     for t in range(d.count):
         d.tension[world, t] = _clipped(d, b, world, t, d.free[world, t])
     squares = number(0.0)
@@ -133,7 +123,7 @@ def _newton_step(d: Distribution, b: int, world: int):
     for i in range(d.moments):
         d.direction[world, i] = d.residual[world, i]
     _solve_free(d, b, world, False, d.direction[world])
-    _project(d, b, d.direction[world], d.free_change[world])
+    multiply_transposed(d.unit[b], d.direction[world], d.free_change[world])
     length = _line_search(d, b, world)
     if length <= ZERO:
         return -ONE

@@ -152,7 +152,7 @@ def _is_met(
     chain: functions.Chain, goal: solver.Goal, budget: solver.Budget, part: DrivenPart, world: int, work: solver.Work
 ):
     R, miss = work.rotations[world, chain.sections], work.ends[world, chain.sections] - goal.position
-    met = wp.length(miss) <= budget.position_tolerance and solver.angle_error(goal, R) <= budget.angle_tolerance
+    met = wp.length(miss) <= budget.position_tolerance and solver.angle_error(goal, R, ZERO) <= budget.angle_tolerance
     for i in range(chain.sections):
         met = met and part.residual[world, TIP_ROWS + i] <= ZERO
     return met
@@ -295,7 +295,7 @@ def solve_drives(
     for i in range(chain.sections):
         q = functions.clamped(chain, i, functions.coordinates(chain, work.trial[world], i))
         functions.set_coordinates(chain, work.pose[world], i, q)
-    solver.judge(chain, goal, budget, ZERO, work, world)
+    solver.judge(chain, goal, budget, work, world)
 
 
 def driven_part_for(bound: BoundArm) -> Any:

@@ -18,6 +18,7 @@ from tendril.worlds.arm import (
     Integral,
     Step,
     cholesky_solve,
+    compensate_deflection,
     feed_force,
     feed_setpoint,
     forget_integral,
@@ -29,6 +30,7 @@ from tendril.worlds.arm import (
     mat33,
     number,
     numbers,
+    project,
     rows,
     smooth_step,
     tables,
@@ -37,7 +39,7 @@ from tendril.worlds.arm import (
 from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
 from tendril.worlds.controller import ControllerOfPath, Engine
-from tendril.worlds.kinematics import chain_of
+from tendril.worlds.kinematics import chain_of, first_coordinates
 from tendril.worlds.poses import jam_feed_force
 from tendril.worlds.tables import Table, stacked
 
@@ -47,7 +49,10 @@ NEAR_FRACTION, STILL_FRACTION = number(0.5), number(0.25)  # of the tip error at
 SLOW_DOWNS = 4
 DEFLECTION_DAMPING = number(0.003)  # m
 MAX_BEND = number(0.3)  # rad, of a section's compensation
-FIRST_FIT, FIT = wp.constant(30), wp.constant(2)  # steps of ShapeFit
+FIRST_FIT, FIT, STEERED_FIT = wp.constant(30), wp.constant(2), wp.constant(3)  # steps of ShapeFit
+PROJECTIONS = wp.constant(3)  # of a point on the path, from where it was
+FEED_GAIN = number(2.0)  # of the correction of the feed, against that of the bends
+MAX_LAG = number(0.5)  # rad, of the bends behind the path, at which the tip waits
 FIT_DAMPING, TIP_WEIGHT = number(1e-6), number(4.0)
 RETRACTED = number(1e-9)  # lengths are equal up to this, m
 MIN_WEIGHT, SMALL_DEVIATION = number(0.01), number(1e-5)  # of the fit of the body; m
@@ -67,6 +72,7 @@ WORKING, FINISHED, NOT_REACHED, JAMMED = (
 RETREAT_RADII, SHIFT_RADII, SAME_PLACE_RADII = number(2.0), number(0.5), number(4.0)
 SMALL_PUSH, ACROSS_STEP = number(1e-3), number(1e-3)  # N; m
 _ALLOWED = {"poses": ("",)}
+_KNOWN_PARTS = ("a spin of the base", "passive sections", "sections that turn")
 vec4 = wp.vec4d
 
 
@@ -102,6 +108,9 @@ class _Path:
     grows: bool  # sections grow after the feed, one after the other
     grows_from_tip: bool
     radius: number  # of the body, m
+    shaft: int  # coordinates of a passive shaft, which the sections below are behind; 0: none
+    feed_limit: number  # m
+    tip_length: number  # of these sections, straight, m
     chain: functions.Chain
     quarters: functions.Chain  # points on the body: `chain_of`
 
@@ -125,6 +134,9 @@ class _State:
     retreat_to: number  # advance, m
     jam_at: number  # arc length of the tip at the last jam, m
     shift: vec3  # of the path from there on
+    slack: number  # of the feed, by which a passive shaft lags, m
+    start: vec3  # where the sections behind it begin, measured, and their frame there
+    start_frame: mat33
 
 
 @wp.struct
@@ -217,7 +229,7 @@ def _apply(path: _Path, advance: number, q: numbers):
 @wp.func
 def _measured_advance(path: _Path, world: int, feed: number, memory: _Memory):
     """Advance::measured."""
-    advance = feed + ZERO
+    advance = feed - memory.state[world].slack
     for i in range(path.chain.sections):
         if path.grows and path.chain.variable_length[i] > ZERO:
             advance += functions.coordinates(path.chain, memory.measured[world], i)[2] - path.start_extension[i]
@@ -228,10 +240,10 @@ def _measured_advance(path: _Path, world: int, feed: number, memory: _Memory):
 def _reference(path: _Path, world: int, q: numbers, advance: number, memory: _Memory):
     """Where the tip of a commanded shape should be."""
     settings = _settings_in(path, world)
-    if not settings.follows_body or advance >= settings.limit:
+    if path.shaft > 0 or not settings.follows_body or advance >= settings.limit:
         return _shifted_curve(path, world, advance + path.length, memory)
     feed = wp.min(advance, path.chain.feed_limit)
-    _body_frames(path, world, feed, q, memory)
+    _body_frames(path, world, feed, ZERO, q, memory)
     return memory.ends[world, path.chain.sections]
 
 
@@ -280,9 +292,14 @@ def _begin_equations(chain: functions.Chain, world: int, memory: _Memory):
 
 
 @wp.func
-def _body_frames(path: _Path, world: int, feed: number, q: numbers, memory: _Memory):
-    """Writes the frames of a pose to the memory."""
-    functions.end_frames(path.chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
+def _body_frames(path: _Path, world: int, feed: number, spin: number, q: numbers, memory: _Memory):
+    """Writes the frames of a pose to the memory; sections behind a passive shaft begin where it ends."""
+    if path.shaft > 0:
+        memory.rotations[world, 0] = memory.state[world].start_frame
+        memory.ends[world, 0] = memory.state[world].start
+        functions.add_frames(path.chain, q, memory.rotations[world], memory.ends[world])
+    else:
+        functions.end_frames(path.chain, q, feed, spin, memory.rotations[world], memory.ends[world])
 
 
 @wp.func
@@ -377,7 +394,8 @@ def _weight(follows_body: bool, is_tip: bool, deviation: number, largest: number
 def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: _Memory):
     """Improves the bends of q, for which the body lies on the path: ShapeFit::fit.
 
-    With fit = "body" the first pass only finds the largest deviation.
+    The first section begins at the arc length `feed`. With fit = "body" the first pass only finds the largest
+    deviation.
     """
     chain = path.chain
     follows_body = _settings_in(path, world).follows_body
@@ -385,7 +403,7 @@ def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: 
     largest = number(0.0)
     for k in range(steps + 1):
         if k > 0 or follows_body:
-            _body_frames(path, world, feed, q, memory)
+            _body_frames(path, world, feed, ZERO, q, memory)
             _begin_equations(chain, world, memory)
             s = feed + ZERO  # at the start of the section
             farthest = number(0.0)
@@ -410,14 +428,19 @@ def _fit(path: _Path, world: int, feed: number, steps: int, q: numbers, memory: 
 
 
 @wp.func
+def _next_speed(settings: _Settings, last_speed: number, remaining: number, h: number):
+    """FeedDrive::Limits::next_speed."""
+    speed = wp.min(settings.speed, wp.max(last_speed, ZERO) + settings.acceleration * h)
+    return wp.min(speed, wp.min(wp.sqrt(TWO * settings.acceleration * remaining), remaining / h))
+
+
+@wp.func
 def _feed(path: _Path, world: int, goal: number, rate_limit: number, h: number, memory: _Memory):
     """One step of advance towards a goal, slowed down until every section keeps its rate limit: FeedDrive::step."""
     state = memory.state[world]
     settings = _settings_in(path, world)
     direction = wp.where(goal < state.advanced, -ONE, ONE)
-    remaining = wp.abs(goal - state.advanced)
-    speed = wp.min(settings.speed, wp.max(direction * state.speed, ZERO) + settings.acceleration * h)
-    speed = wp.min(speed, wp.min(wp.sqrt(TWO * settings.acceleration * remaining), remaining / h))
+    speed = _next_speed(settings, direction * state.speed, wp.abs(goal - state.advanced), h)
     ratio = number(0.0)
     for attempt in range(SLOW_DOWNS):
         if attempt == 0 or ratio > ONE:
@@ -468,14 +491,14 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
     # Where the planned bends would have the middles and ends, with the measured lengths.
     for k in range(arm.coordinates):
         memory.candidate[world, k] = wp.where(arm.is_slide[k] == 0, memory.q[world, k], memory.measured[world, k])
-    _body_frames(path, world, step.feed[world], memory.candidate[world], memory)
+    _body_frames(path, world, step.feed[world], step.spin[world], memory.candidate[world], memory)
     for i in range(chain.sections):
         for half in range(1, 3):
             memory.planned[world, 2 * i + half - 1] = _body_point(
                 path, world, i, 2 * half, memory.candidate[world], memory
             )
     _begin_equations(chain, world, memory)
-    _body_frames(path, world, step.feed[world], memory.measured[world], memory)
+    _body_frames(path, world, step.feed[world], step.spin[world], memory.measured[world], memory)
     before = vec3()  # deflection at the section's start
     for i in range(chain.sections):
         k = chain.first_coordinate[i]
@@ -560,19 +583,19 @@ def _load_shape(path: _Path, world: int, longest: number, memory: _Memory):
     return farthest <= RETRACTED
 
 
-@wp.kernel(module="unique", enable_backward=False)
-def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step: Step, memory: _Memory):
-    world = wp.tid()
-    b = world % arm.rows
-    n, h = arm.coordinates, arm.timestep
-    settings = _settings_in(path, world)
-    tip = step.tip[world]
-    end = _end(path, world, settings.limit, memory.state[world].advanced)
-    for k in range(n):
-        memory.measured[world, k] = step.q[world, k]
-    retracted = _load_shape(path, world, settings.speed * h, memory)
-
-    # 1. The start, and jams.
+@wp.func
+def _watch_jam(
+    arm: Arm,
+    path: _Path,
+    world: int,
+    retracted: bool,
+    end: number,
+    contacts: Contacts,
+    step: Step,
+    memory: _Memory,
+):
+    """The start, and jams; FollowController::watch_jam. Returns the goal of the advance, and whether it moves there."""
+    settings, tip, h = _settings_in(path, world), step.tip[world], arm.timestep
     state = memory.state[world]
     memory.state[world].retreating = state.retreating and state.advanced > state.retreat_to
     deviation = wp.length(tip - _reference(path, world, memory.q[world], memory.state[world].advanced, memory))
@@ -595,14 +618,43 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
         # The commanded advance returns to the measured one, so that no servo force is stored.
         memory.state[world].advanced = wp.clamp(measured, ZERO, state.advanced)
 
-    # 2. The advance.
+    state = memory.state[world]
+    goal = wp.where(state.retreating, state.retreat_to, end)
+    advances = feeding and state.advanced < end
+    return goal, not state.jammed and state.advanced != goal and (state.retreating or advances)
+
+
+@wp.func
+def _report(arm: Arm, path: _Path, world: int, tip: vec3, memory: _Memory):
+    """FollowController::report_motion."""
+    settings, advance = _settings_in(path, world), memory.state[world].advanced
+    memory.tip_error[world] = wp.length(_curve(path, world, advance + path.length) - tip)
+    memory.progress[world] = advance / settings.limit
+    on_path = memory.tip_error[world] <= settings.jam_tip_error
+    at_end = wp.where(on_path, FINISHED, NOT_REACHED)
+    status = wp.where(path.target_mocap < 0 and advance >= settings.limit, at_end, WORKING)
+    memory.status[world] = wp.where(memory.state[world].jammed, JAMMED, status)
+    memory.state[world].time = memory.state[world].time + arm.timestep
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step: Step, memory: _Memory):
+    world = wp.tid()
+    b = world % arm.rows
+    n, h = arm.coordinates, arm.timestep
+    settings = _settings_in(path, world)
+    tip = step.tip[world]
+    end = _end(path, world, settings.limit, memory.state[world].advanced)
+    for k in range(n):
+        memory.measured[world, k] = step.q[world, k]
+    retracted = _load_shape(path, world, settings.speed * h, memory)
+    goal, moves = _watch_jam(arm, path, world, retracted, end, contacts, step, memory)
+
+    # 1. The advance.
     before = memory.state[world].advanced
     for k in range(n):
         memory.candidate[world, k] = memory.q[world, k]
-    state = memory.state[world]
-    goal = wp.where(state.retreating, state.retreat_to, end)
-    advances = feeding and before < end
-    if not state.jammed and before != goal and (state.retreating or advances):
+    if moves:
         _feed(path, world, goal, arm.settings[b].rate_limit, h, memory)
     else:
         memory.state[world].speed = ZERO
@@ -614,7 +666,7 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
     step.feed_rate[world] = (step.feed_command[world] - wp.min(before, path.chain.feed_limit)) / h
     memory.state[world].feed_setpoint = feed_setpoint(arm, world, step)
 
-    # 3. The corrections.
+    # 2. The corrections.
     off = correctable(contacts, world, _reference(path, world, memory.q[world], advance, memory) - tip, False)
     integrate(arm, world, off, vec3(), 3, memory.state[world].jammed, integral, step)
     if path.grows:
@@ -624,13 +676,97 @@ def _command(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step
     if arm.settings[b].compensates_deflection:
         _compensate(arm, path, world, step, memory)
 
-    memory.tip_error[world] = wp.length(_curve(path, world, advance + path.length) - tip)
-    memory.progress[world] = advance / settings.limit
-    on_path = memory.tip_error[world] <= settings.jam_tip_error
-    at_end = wp.where(on_path, FINISHED, NOT_REACHED)
-    status = wp.where(path.target_mocap < 0 and advance >= settings.limit, at_end, WORKING)
-    memory.status[world] = wp.where(memory.state[world].jammed, JAMMED, status)
-    memory.state[world].time = memory.state[world].time + h
+    _report(arm, path, world, tip, memory)
+
+
+@wp.func
+def _tangent(path: _Path, world: int, s: number):
+    spacing = _settings_in(path, world).spacing
+    return wp.normalize(_curve(path, world, s + spacing) - _curve(path, world, s - spacing))
+
+
+@wp.func
+def _nearest_on(path: _Path, world: int, point: vec3, start: number):
+    """Arc length of the path where it is nearest to a point, searched from `start`."""
+    s, length = start + ZERO, _settings_in(path, world).limit + path.length
+    for _projection in range(PROJECTIONS):
+        along = wp.dot(_tangent(path, world, s), point - _curve(path, world, s))
+        s = wp.clamp(s + along, ZERO, length)
+    return s
+
+
+@wp.func
+def _locate(path: _Path, world: int, step: Step, memory: _Memory):
+    """Where the shaft ends, from the measured tip and its measured bends: SteeredTip::locate."""
+    for k in range(memory.measured.shape[1]):
+        memory.measured[world, k] = step.q[world, path.shaft + k]
+    functions.end_frames(path.chain, memory.measured[world], ZERO, ZERO, memory.rotations[world], memory.ends[world])
+    last = path.chain.sections
+    R = step.tip_frame[world] * wp.transpose(memory.rotations[world, last])
+    memory.state[world].start_frame = R
+    memory.state[world].start = step.tip[world] - R * memory.ends[world, last]
+
+
+@wp.func
+def _bend(path: _Path, world: int, rate_limit: number, h: number, memory: _Memory):
+    """Bends that lay the tip on the path, as far as the rate limit allows; returns what it leaves: SteeredTip::bend."""
+    start = _nearest_on(
+        path, world, memory.state[world].start, memory.state[world].advanced + path.length - path.tip_length
+    )
+    for k in range(memory.q.shape[1]):
+        memory.last[world, k] = memory.q[world, k]
+        memory.candidate[world, k] = memory.q[world, k]
+    _fit(path, world, start, STEERED_FIT, memory.candidate[world], memory)
+    lag = largest_change(path.chain, memory.candidate[world], memory.last[world])
+    for k in range(memory.q.shape[1]):
+        change = (memory.candidate[world, k] - memory.last[world, k]) / wp.max(ONE, lag / (rate_limit * h))
+        memory.q[world, k] = memory.last[world, k] + change
+    return lag
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _steer(arm: Arm, path: _Path, contacts: Contacts, integral: Integral, step: Step, memory: _Memory):
+    """In place of `_command`: of sections behind a passive shaft."""
+    world = wp.tid()
+    b, h, tip = world % arm.rows, arm.timestep, step.tip[world]
+    settings = _settings_in(path, world)
+    for r in range(6):
+        project(arm, b, step.jacobian[world, r], step.unprojected[world])
+    last_feed = wp.clamp(memory.state[world].advanced + memory.state[world].slack, ZERO, path.feed_limit)
+    _locate(path, world, step, memory)
+    goal, moves = _watch_jam(arm, path, world, True, settings.limit, contacts, step, memory)
+
+    # 1. The advance, slower while the bends are behind: FollowController::advance_tip.
+    lag = _bend(path, world, arm.settings[b].rate_limit, h, memory)
+    last, speed = memory.state[world].advanced, number(0.0)
+    if moves:
+        direction = wp.where(goal < last, -ONE, ONE)
+        speed = direction * _next_speed(settings, direction * memory.state[world].speed, wp.abs(goal - last), h)
+        speed *= wp.clamp(ONE - lag / MAX_LAG, ZERO, ONE)
+    advance = last + speed * h
+    memory.state[world].speed = speed
+    memory.state[world].advanced = advance
+
+    # 2. The corrections: of the bends across the path, of the feed along it; FollowController::correct_tip.
+    at = advance + path.length
+    off = correctable(contacts, world, _shifted_curve(path, world, at, memory) - tip, False)
+    along = _tangent(path, world, at)
+    integrate(arm, world, off - wp.dot(along, off) * along, vec3(), 3, memory.state[world].jammed, integral, step)
+    for k in range(arm.coordinates):
+        step.q_rate[world, k] = ZERO
+        step.command[world, k] = step.q[world, k] + integral.correction[world, k]
+    for k in range(memory.q.shape[1]):
+        j = path.shaft + k
+        step.q_rate[world, j] = (memory.q[world, k] - memory.last[world, k]) / h
+        step.command[world, j] = memory.q[world, k] + integral.correction[world, j]
+    compensate_deflection(arm, world, step)
+    rate = wp.clamp(FEED_GAIN * arm.settings[b].integral_gain * wp.dot(along, off), -settings.speed, settings.speed)
+    slack = memory.state[world].slack + wp.where(memory.state[world].jammed, ZERO, h * rate)
+    memory.state[world].slack = slack
+    step.feed_command[world] = wp.clamp(advance + slack, ZERO, path.feed_limit)
+    step.feed_rate[world] = (step.feed_command[world] - last_feed) / h
+    memory.state[world].feed_setpoint = feed_setpoint(arm, world, step)
+    _report(arm, path, world, tip, memory)
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -655,10 +791,11 @@ class Follow(ControllerOfPath):
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
         bound.refuse_planes()
-        n, sections = bound.arm.coordinates, len(bound.robot.sections)
         path = _Path()
+        steered = self._steered(path)
+        n, sections = steered.coordinate_count, len(steered.sections)
         path.settings = wp.array([_settings_of(one) for one in tables], dtype=_Settings, device=device)
         path.target_mocap = -1
         if all("path" in one for one in tables):
@@ -671,9 +808,9 @@ class Follow(ControllerOfPath):
         path.grows, path.grows_from_tip = advance["grows"], advance["from_tip"]
         if any(one["advance"] != advance for one in tables):
             raise td.ModelError(f"{bound.name}: growth differs between the worlds: must be the same")
-        path.chain = chain_of(bound.robot, wp.float64, device)
-        path.quarters = chain_of(bound.robot, wp.float64, device, (0.25, 0.5, 0.75, 1.0))
-        self._path = path
+        path.chain = chain_of(steered, wp.float64, device)
+        path.quarters = chain_of(steered, wp.float64, device, (0.25, 0.5, 0.75, 1.0))
+        self._path, self._kernel = path, _steer if path.shaft > 0 else _command
         self._contacts = BoundContacts(bound, model)
         memory = _Memory()
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
@@ -686,6 +823,23 @@ class Follow(ControllerOfPath):
         memory.normal, memory.factor = (bound.zeros(2 * sections, 2 * sections) for _ in range(2))
         memory.gradient, memory.bends = bound.zeros(2 * sections), bound.zeros(2 * sections)
         self._memory = self._told = memory
+
+    def _steered(self, path: Any) -> td.ContinuumRobot:
+        """The sections that are laid on the path: all, or those behind a passive shaft."""
+        bound, robot = self._bound, self._bound.robot
+        rows, starts = bound.tables[0]["coordinates"], first_coordinates(robot)
+        passive = [i for i in range(len(robot.sections)) if rows[starts[i]]["is_passive"]]
+        if not passive:
+            return robot
+        mixed = [what for what in ("spin", "turns", "twists") if what in bound.tables[0]]
+        if mixed:
+            raise td.ModelError(f"{bound.name}: has a passive shaft and {mixed[0]}: not supported in worlds")
+        first = passive[-1] + 1
+        tip = td.ContinuumRobot(robot.sections[first:])
+        path.shaft, path.feed_limit = int(starts[first]), robot.feed_limit
+        path.tip_length = sum(section.length + section.variable_length / 2 for section in tip.sections)
+        bound.correct_from(path.shaft)
+        return tip
 
     def _begin_trail(self, path: Any) -> None:
         bound = self._bound
@@ -716,7 +870,7 @@ class Follow(ControllerOfPath):
         if self._path.target_mocap >= 0:
             bound.launch(_extend_trail, [bound.arm, bound.engine, data.mocap_pos, self._path])
         bound.launch(
-            _command, [bound.arm, self._path, self._contacts.contacts, bound.integral, bound.step, self._memory]
+            self._kernel, [bound.arm, self._path, self._contacts.contacts, bound.integral, bound.step, self._memory]
         )
         bound.write_setpoints(data)
 

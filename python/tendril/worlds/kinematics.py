@@ -26,6 +26,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
     `Chain`                                  parameters of a robot, the same for all worlds: `chain_of`
     `section_pose(chain, i, q)`              rotation and end of section i in the frame of its base
     `end_frames(chain, row, feed, spin, rotations, ends)`   frames of the base and of all sections' ends
+    `add_frames(chain, row, rotations, ends)`   the same, from a base that is there already
     `section_rates(chain, i, q)`             rotations and translations of that end per unit of u, v and s
     `tip_jacobian(chain, row, rotations, ends, jacobian)`   from these frames
     `coordinates(chain, row, i)`             u, v, s of section i; `set_coordinates` writes them
@@ -54,6 +55,8 @@ def functions(dtype: type) -> types.SimpleNamespace:
         length_scale: dtype  # of a change of length or a direction error of 1 rad, m
         reach: dtype  # largest length, m
         feed_limit: dtype  # of the base, m
+        spins: bool  # the base
+        last_turning: int  # section that turns on its base; -1: none
 
     @wp.func
     def stumpff(t: dtype):
@@ -150,6 +153,13 @@ def functions(dtype: type) -> types.SimpleNamespace:
         return vec3(scale * q[0], scale * q[1], s)
 
     @wp.func
+    def add_frames(chain: Chain, row: numbers, rotations: wp.array(dtype=mat33), ends: wp.array(dtype=vec3)):
+        for i in range(chain.sections):
+            rotation, end = section_pose(chain, i, coordinates(chain, row, i))
+            rotations[i + 1] = rotations[i] * rotation
+            ends[i + 1] = ends[i] + rotations[i] * end
+
+    @wp.func
     def end_frames(
         chain: Chain,
         row: numbers,
@@ -161,10 +171,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
         c, s = wp.cos(spin), wp.sin(spin)
         rotations[0] = mat33(c, -s, zero, s, c, zero, zero, zero, one)
         ends[0] = vec3(zero, zero, feed)
-        for i in range(chain.sections):
-            rotation, end = section_pose(chain, i, coordinates(chain, row, i))
-            rotations[i + 1] = rotations[i] * rotation
-            ends[i + 1] = ends[i] + rotations[i] * end
+        add_frames(chain, row, rotations, ends)
 
     @wp.func
     def tip_jacobian(
@@ -193,7 +200,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
         dtype=dtype, vec3=vec3, mat33=mat33, mat44=wp.types.matrix((4, 4), dtype), Chain=Chain, stumpff=stumpff,
         section_pose=section_pose, section_rates=section_rates, coordinates=coordinates,
         set_coordinates=set_coordinates, bend_limit=bend_limit, clamped=clamped, end_frames=end_frames,
-        tip_jacobian=tip_jacobian,
+        add_frames=add_frames, tip_jacobian=tip_jacobian,
     )  # fmt: skip
 
 
@@ -206,11 +213,6 @@ def chain_of(
         position of the point k of section i, at the whole section's coordinates, and `section_rates` its translations
     """
     sections = robot.sections
-    for number, section in enumerate(sections, 1):
-        if section.rotation != "bending":
-            raise tendril.ModelError(
-                f"section {number}: rotation = '{section.rotation}', must be 'bending' on a device"
-            )
     lengths, weights = [], []
     for section in sections:
         length, weight = _normalized(section.length_weights), _normalized(section.angle_weights)
@@ -219,7 +221,6 @@ def chain_of(
             lengths.append(part * length)
             weights.append(part * weight)
     middles = [np.cumsum(w) - w / 2 for w in weights]
-    sizes = [2 + (section.variable_length > 0) for section in sections]
     reach = sum(section.length + section.variable_length for section in sections)
 
     def array(values: Any, kind: type = dtype) -> wp.array:
@@ -227,7 +228,7 @@ def chain_of(
 
     chain = functions(dtype).Chain()
     chain.sections = len(sections)
-    chain.first_coordinate = array(np.cumsum([0, *sizes]), int)
+    chain.first_coordinate = array(first_coordinates(robot), int)
     chain.first_arc = array(np.cumsum([0, *map(len, lengths)]), int)
     chain.length = array(np.repeat([section.length for section in sections], len(fractions)))
     chain.variable_length = array([section.variable_length for section in sections])
@@ -238,8 +239,15 @@ def chain_of(
     chain.arc_middle = array(np.concatenate(middles))
     chain.length_scale = reach / len(sections) / 2
     chain.reach = reach
-    chain.feed_limit = robot.feed_limit
+    chain.feed_limit, chain.spins = robot.feed_limit, robot.spin
+    turning = [i for i, section in enumerate(sections) if section.rotation == "turning"]
+    chain.last_turning = max(turning, default=-1)
     return chain
+
+
+def first_coordinates(robot: tendril.ContinuumRobot) -> Any:
+    """Of each section, and their number."""
+    return np.cumsum([0, *(2 + (section.variable_length > 0) for section in robot.sections)])
 
 
 def _normalized(weights: list[float]) -> np.ndarray:

@@ -152,7 +152,7 @@ def evaluate(
 ):
     """Frames, contacts, residual and cost of w.q."""
     functions.end_frames(chain, w.q[world], ZERO, ZERO, w.rotations[world], w.ends[world])
-    r = solver.residual(chain, goal, w.rotations[world, chain.sections], w.ends[world, chain.sections])
+    r = solver.residual(chain, goal, w.rotations[world, chain.sections], w.ends[world, chain.sections], ZERO)
     for k in range(TIP_ROWS):
         w.residual[world, k] = r[k]
     cost = wp.dot(r, r)

@@ -82,7 +82,8 @@ _ALLOWED = {  # settings that not every value of is known here
     "solver": ("auto",),
 }
 
-_KNOWN_PARTS = ("passive sections",)
+_TURNED = ("a spin of the base", "sections that turn")
+_KNOWN_PARTS = ("passive sections", *_TURNED)
 
 solver = solver_functions(wp.float64)
 
@@ -103,6 +104,7 @@ class _Aim:
     lead: wp.array(dtype=vec3)
     start: rows  # of the inverse kinematics
     start_feed: numbers  # m
+    start_spin: numbers  # rad
     rotations: wp.array2d(dtype=mat33)
     ends: wp.array2d(dtype=vec3)
     tip_error: numbers  # m
@@ -116,6 +118,7 @@ class _Memory:
     begun: wp.array(dtype=bool)
     q: rows  # commanded without corrections, less the pose of the body
     feed: numbers  # of the base, as commanded, m
+    spin: numbers  # likewise, rad
     timing: MoveTiming
     known: wp.array(dtype=int)  # whether the target has been seen
     sample: wp.array(dtype=vec3)  # of the target
@@ -149,6 +152,8 @@ def _take_aim(
         memory.begun[world] = True
         memory.feed[world] = step.feed[world]
         aim.start_feed[world] = step.feed[world]
+        memory.spin[world] = step.spin[world]
+        aim.start_spin[world] = step.spin[world]
     to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
     p = in_base(arm, engine, world, mocap_pos[world, aim.mocap])
     aim.target[world] = p
@@ -235,7 +240,7 @@ def track(
     part.angle_tolerance = budget.angle_tolerance
     part.least_progress = budget.least_progress
     part.iterations = budget.iterations - wp.min(budget.iterations / 4, APPROACH_ITERATIONS)
-    solver.solve(chain, goal, part, zero, work, world)
+    solver.solve(chain, goal, part, work, world)
     part.iterations = budget.iterations - work.iterations[world]
     if work.met[world] or part.iterations <= 0:
         return
@@ -244,8 +249,8 @@ def track(
     away = goal.position - base
     position.position = base + away * (farthest / wp.max(wp.length(away), farthest))
     part.least_progress = number(APPROACH_PROGRESS)
-    solver.solve(chain, position, part, zero, work, world)
-    solver.judge(chain, goal, part, zero, work, world)
+    solver.solve(chain, position, part, work, world)
+    solver.judge(chain, goal, part, work, world)
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -262,6 +267,7 @@ def _solve(
     goal = goal_of(aim, memory.roll_offset[world], world)
     solver.copy(aim.start[world], work.pose[world])
     work.feed[world] = aim.start_feed[world]
+    work.spin[world] = aim.start_spin[world]
     track(chain, goal, tracker, work, world)
     if work.met[world]:
         memory.failed[world] = False
@@ -272,12 +278,14 @@ def _solve(
     if not tried:
         solver.copy(work.pose[world], aim.start[world])
         aim.start_feed[world] = work.feed[world]
-        solver.solve(chain, goal, searcher, number(0.0), work, world)
+        aim.start_spin[world] = work.spin[world]
+        solver.solve(chain, goal, searcher, work, world)
         if work.met[world]:
             memory.failed[world] = False
             return
         solver.copy(aim.start[world], work.pose[world])
         work.feed[world] = aim.start_feed[world]
+        work.spin[world] = aim.start_spin[world]
         memory.failed_target[world] = goal.position
         memory.failed_frame[world] = goal_frame(goal)
     memory.failed[world] = True
@@ -367,7 +375,7 @@ def judge(moving: bool, h: number, world: int, memory: _Memory, aim: _Aim, step:
     """ReachController::judge: whether the measured tip is at the target, or may still come there."""
     is_there = wp.length(step.tip[world] - aim.target[world]) <= number(MET_DISTANCE)
     goal = goal_of(aim, number(0.0), world)
-    is_there = is_there and solver.angle_error(goal, step.tip_frame[world]) <= number(MET_ANGLE)
+    is_there = is_there and solver.angle_error(goal, step.tip_frame[world], number(0.0)) <= number(MET_ANGLE)
     off = wp.min(number(OFF_TIME), memory.off_time[world] + h)
     if is_there or moving:
         off = number(0.0)
@@ -381,6 +389,7 @@ def _command(
     chain: functions.Chain,
     solution: rows,
     solution_feed: numbers,
+    solution_spin: numbers,
     met: wp.array(dtype=bool),
     memory: _Memory,
     aim: _Aim,
@@ -402,11 +411,17 @@ def _command(
     advance = solution_feed[world] - memory.feed[world]
     if arm.feed_joint >= 0:
         scale = wp.min(scale, settings.feed_speed * h / wp.max(wp.abs(advance), number(1e-12)))
+    turn = solution_spin[world] - memory.spin[world]
+    if arm.spin_joint >= 0:
+        scale = wp.min(scale, settings.rate_limit * h / wp.max(wp.abs(turn), number(1e-12)))
     moving = scale < one
     if aim.avoids:
         scale = number(1.0)
         moving = not aim.there[world]
     aim.start_feed[world] = solution_feed[world]
+    aim.start_spin[world] = solution_spin[world]
+    memory.spin[world] = memory.spin[world] + scale * turn
+    step.spin_command[world] = memory.spin[world]
     step.feed_rate[world] = scale * advance / h
     memory.feed[world] = memory.feed[world] + scale * advance
     step.feed_command[world] = memory.feed[world]
@@ -424,7 +439,9 @@ def _command(
         correct_roll(arm, R_tip, world, reached, moving, memory, aim, step)
 
     # 2. The integral, on the distance of the measured tip from the planned one.
-    functions.end_frames(chain, step.command[world], memory.feed[world], zero, aim.rotations[world], aim.ends[world])
+    functions.end_frames(
+        chain, step.command[world], memory.feed[world], memory.spin[world], aim.rotations[world], aim.ends[world]
+    )
     # Of a body that is not where the kinematics have it, the tip itself is moved.
     R = wp.where(part.gives_way, aim.frame[world], aim.rotations[world, chain.sections])
     planned = wp.where(part.gives_way, aim.target[world], aim.ends[world, chain.sections] - aim.lead[world])
@@ -525,6 +542,10 @@ class Reach(Controller):
             raise td.ModelError(
                 f"{bound.name}: {what}: must not be given for sections that bend in one plane in worlds"
             )
+        turned = [part for part in _TURNED if part in tables[0]["parts"]]
+        if turned and (avoids or "actuation" in tables[0]):
+            what = "avoidance = true" if avoids else "sections that nothing bends, or that bend in one plane"
+            raise td.ModelError(f"{bound.name}: {what}: must not be given with {turned[0]} in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._chain = chain_of(bound.robot, wp.float64, device)
@@ -544,12 +565,13 @@ class Reach(Controller):
             [0.0 if one.length > 0.0 else SHORTEST * one.variable_length for one in bound.robot.sections]
         )
         aim.target, aim.lead, aim.frame = bound.zeros(kind=vec3), bound.zeros(kind=vec3), bound.zeros(kind=mat33)
-        aim.start, aim.start_feed = bound.zeros(n), bound.zeros()
+        aim.start, aim.start_feed, aim.start_spin = bound.zeros(n), bound.zeros(), bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
         aim.tip_error, aim.status = bound.zeros(), bound.zeros(kind=int)
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
-        memory.q, memory.feed, memory.timing = bound.zeros(n), bound.zeros(), timing_for(bound)
+        memory.q, memory.timing = bound.zeros(n), timing_for(bound)
+        memory.feed, memory.spin = bound.zeros(), bound.zeros()
         memory.known = bound.zeros(kind=int)
         memory.sample, memory.motion = bound.zeros(kind=vec3), bound.zeros(kind=mat33)
         memory.quiet, memory.lead_time, memory.lead_squared = bound.zeros(), bound.zeros(), bound.zeros()
@@ -613,7 +635,7 @@ class Reach(Controller):
         else:
             inputs = [bound.arm, bound.engine, *self._avoidance.inputs(model)]
             bound.launch(_avoid, [*inputs, self._aim, bound.step, work])
-        inputs = [bound.arm, self._chain, work.pose, work.feed, work.met]
+        inputs = [bound.arm, self._chain, work.pose, work.feed, work.spin, work.met]
         inputs += [self._memory, self._aim, self._part, self._contacts.contacts, bound.integral, bound.step]
         bound.launch(_command, inputs)
         bound.write_setpoints(data)

@@ -22,6 +22,8 @@ SLOW_STEPS = 5  # in a row that gain less: a stall
 NO_BEND = 1e-9  # rad, a smaller limit leaves no bend
 OPPOSITE = 1e-12  # of (2 cos(angle / 2))^2
 LEAST_ROLL_FACTOR = 0.1  # of a direction that is nearly opposite
+UNDETERMINED_BEND = 1e-12  # rad, a smaller bend has no direction
+LEAST_TURNING_BEND = 0.01  # rad, for the rate of a turn
 PRECISION = {wp.float32: 1.2e-7, wp.float64: 2.3e-16}
 GOLDEN = wp.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
@@ -36,9 +38,10 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     `Budget`            iterations, tolerances, seed, greatest number of restarts, `least_progress` of a step
     `Work`              memory of the solves, one row for each world: `work_for`
     `straight_start(chain, goal, feed, row)`       the straight arm, its variable lengths set by the distance
-    `solve(chain, goal, budget, spin, work, world)`  from the pose in `work.pose[world]` and `work.feed[world]`, which
-                        it replaces by the solution, or the closest pose found; errors, status and iterations beside
-    `judge(chain, goal, budget, spin, work, world)`  errors and status of the pose there
+    `solve(chain, goal, budget, work, world)`  from the pose in `work.pose[world]`, `work.feed[world]` and
+                        `work.spin[world]`, which it replaces by the solution, or the closest pose found; errors, status
+                        and iterations beside. It keeps the spin of a goal without a roll
+    `judge(chain, goal, budget, work, world)`  errors and status of the pose there
     """
     f = kinematics.functions(dtype)
     vec3, mat33, Chain = f.vec3, f.mat33, f.Chain
@@ -51,6 +54,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     at_limit = dtype(max(1e-9, 4 * PRECISION[dtype]))  # ratio of a limit: this near counts as on it
     first_damping, max_damping, grow, shrink = (dtype(x) for x in (FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK))
     least_roll_factor = dtype(LEAST_ROLL_FACTOR)
+    undetermined_bend, least_turning_bend = dtype(UNDETERMINED_BEND), dtype(LEAST_TURNING_BEND)
     slow_steps = wp.constant(SLOW_STEPS)
     no_bend, opposite, pi = dtype(NO_BEND), dtype(OPPOSITE), dtype(math.pi)
     golden, mix_1, mix_2 = wp.constant(GOLDEN), wp.constant(MIX_1), wp.constant(MIX_2)
@@ -77,6 +81,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     class Work:
         pose: numbers  # coordinates: start and solution
         feed: wp.array(dtype=dtype)  # of the base, m: start and solution
+        spin: wp.array(dtype=dtype)  # of the base, rad: likewise
         met: wp.array(dtype=wp.bool)
         iterations: wp.array(dtype=int)
         position_error: wp.array(dtype=dtype)  # m
@@ -94,9 +99,21 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         return vec3(R[0, column], R[1, column], R[2, column])
 
     @wp.func
-    def roll_left(goal: Goal, R: mat33):
-        """Turn about the desired direction, after the least rotation of the tip to it, rad: TipMap::evaluate_roll."""
+    def roll_left(chain: Chain, goal: Goal, R: mat33, row: wp.array(dtype=dtype)):
+        """Turn about the desired direction, after the least rotation of the tip to it, rad: TipMap::evaluate_roll.
+
+        R is the tip's frame without the turns of sections, which lead its x axis to the direction of the last one's
+        bend; a straight section turns as it is desired.
+        """
+        if not goal.has_roll:
+            return dtype(0.0)
         x, z, direction = axis(R, 0), axis(R, 2), goal.direction
+        if chain.last_turning >= 0:
+            q = coordinates(chain, row, chain.last_turning)
+            bend = wp.sqrt(q[0] * q[0] + q[1] * q[1])
+            if bend < undetermined_bend:
+                return dtype(0.0)
+            x = (q[0] / bend) * x + (q[1] / bend) * axis(R, 1)
         there = x - wp.dot(x, direction) / wp.max(one + wp.dot(z, direction), opposite) * (z + direction)
         return wp.atan2(wp.dot(wp.cross(there, goal.x_axis), direction), wp.dot(there, goal.x_axis))
 
@@ -107,10 +124,10 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         return (z + goal.direction) / wp.max(one + wp.dot(z, goal.direction), least_roll_factor)
 
     @wp.func
-    def residual(chain: Chain, goal: Goal, R: mat33, tip: vec3):
-        """Position and, times the length scale, rotation that are left, m."""
+    def residual(chain: Chain, goal: Goal, R: mat33, tip: vec3, roll: dtype):
+        """Position and, times the length scale, rotation that are left, m; `roll` is that about the direction, rad."""
         miss = goal.position - tip
-        turn_x, turn_y, roll = dtype(0.0), dtype(0.0), dtype(0.0)
+        turn_x, turn_y = dtype(0.0), dtype(0.0)
         if goal.has_direction:
             square = wp.max(zero, two * (one + wp.dot(axis(R, 2), goal.direction)))  # (2 cos(angle / 2))^2
             turn_x = four * chain.length_scale  # opposite: any rotation helps
@@ -118,19 +135,17 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
                 factor = chain.length_scale * two * four / (square + two * wp.sqrt(square))
                 turn_x = factor * wp.dot(axis(R, 0), goal.direction)
                 turn_y = factor * wp.dot(axis(R, 1), goal.direction)
-        if goal.has_roll:
-            roll = chain.length_scale * roll_left(goal, R)
-        return Row(miss[0], miss[1], miss[2], turn_x, turn_y, roll)
+        return Row(miss[0], miss[1], miss[2], turn_x, turn_y, chain.length_scale * roll)
 
     @wp.func
-    def angle_error(goal: Goal, R: mat33):
+    def angle_error(goal: Goal, R: mat33, roll: dtype):
         if not goal.has_direction:
             return dtype(0.0)
         x, y = wp.dot(axis(R, 0), goal.direction), wp.dot(axis(R, 1), goal.direction)
         off = wp.atan2(wp.sqrt(x * x + y * y), wp.dot(axis(R, 2), goal.direction))
         if not goal.has_roll:
             return off
-        half = roll_left(goal, R) / two
+        half = roll / two
         sine, cosine = wp.sin(off / two), wp.cos(off / two)  # the two rotations are about axes at a right angle
         across = cosine * wp.sin(half)
         return two * wp.atan2(wp.sqrt(sine * sine + across * across), wp.abs(cosine * wp.cos(half)))
@@ -147,7 +162,8 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     def evaluate(chain: Chain, goal: Goal, feed: dtype, spin: dtype, work: Work, world: int):
         """Frames and residual of work.trial."""
         end_frames(chain, work.trial[world], feed, spin, work.rotations[world], work.ends[world])
-        return residual(chain, goal, work.rotations[world, chain.sections], work.ends[world, chain.sections])
+        R = work.rotations[world, chain.sections]
+        return residual(chain, goal, R, work.ends[world, chain.sections], roll_left(chain, goal, R, work.trial[world]))
 
     @wp.func
     def tip_column(chain: Chain, goal: Goal, R: mat33, position: vec3, rotation: vec3):
@@ -170,6 +186,10 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         w_u, w_v = base * w_u, base * w_v
         column_u = tip_column(chain, goal, R, base * p_u + wp.cross(w_u, arm), w_u)
         column_v = tip_column(chain, goal, R, base * p_v + wp.cross(w_v, arm), w_v)
+        if goal.has_roll and i == chain.last_turning:  # the twist is apart from the rotation
+            squared = wp.max(q[0] * q[0] + q[1] * q[1], least_turning_bend * least_turning_bend)
+            column_u[5] -= chain.length_scale * q[1] / squared
+            column_v[5] += chain.length_scale * q[0] / squared
         p_s = base * p_s
         column_s = Row(p_s[0], p_s[1], p_s[2], zero, zero, zero)
 
@@ -209,15 +229,20 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
 
     @wp.func
     def differentiate(chain: Chain, goal: Goal, r: Row, feed_moves: bool, work: Work, world: int):
-        """J J^T of the free directions, of the pose evaluated last."""
-        normal = Normal()
+        """J J^T of the free directions, of the pose evaluated last, and the spin's column of J."""
+        normal, spin = Normal(), Row()
         for i in range(chain.sections):
             free_directions(chain, goal, r, work, world, i)
             for k in range(3 * i, 3 * i + 3):
                 normal += wp.outer(work.columns[world, k], work.columns[world, k])
         if feed_moves:
             normal[2, 2] += chain.length_scale * chain.length_scale
-        return normal
+        if goal.has_roll and chain.spins:
+            tip = work.ends[world, chain.sections]
+            R = work.rotations[world, chain.sections]
+            spin = tip_column(chain, goal, R, vec3(-tip[1], tip[0], zero), vec3(zero, zero, one))
+            normal += wp.outer(spin, spin)
+        return normal, spin
 
     @wp.func
     def solved(A: Normal, y: Row):
@@ -288,19 +313,21 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             set_coordinates(chain, row, i, vec3(zero, zero, ratio * chain.variable_length[i]))
 
     @wp.func
-    def judge(chain: Chain, goal: Goal, budget: Budget, spin: dtype, work: Work, world: int):
+    def judge(chain: Chain, goal: Goal, budget: Budget, work: Work, world: int):
         copy(work.pose[world], work.trial[world])
-        r = evaluate(chain, goal, work.feed[world], spin, work, world)
+        r = evaluate(chain, goal, work.feed[world], work.spin[world], work, world)
         work.position_error[world] = wp.length(vec3(r[0], r[1], r[2]))
-        work.angle_error[world] = angle_error(goal, work.rotations[world, chain.sections])
+        work.angle_error[world] = angle_error(goal, work.rotations[world, chain.sections], r[5] / chain.length_scale)
         work.met[world] = is_met(chain, budget, r)
 
     @wp.func
-    def solve(chain: Chain, goal: Goal, budget: Budget, spin: dtype, work: Work, world: int):
+    def solve(chain: Chain, goal: Goal, budget: Budget, work: Work, world: int):
         """One iteration is one tip pose. Bits depend on the arguments of this world only."""
         unit = chain.length_scale * chain.length_scale
         start_feed = wp.clamp(work.feed[world], zero, chain.feed_limit)
         feed, trial_feed = start_feed, start_feed
+        spin, trial_spin = work.spin[world] + zero, work.spin[world] + zero
+        spin_moves = goal.has_roll and chain.spins
         for i in range(chain.sections):
             q = coordinates(chain, work.pose[world], i)
             set_coordinates(chain, work.trial[world], i, clamped(chain, i, q))
@@ -311,15 +338,17 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         draws_a_restart = 3 * chain.sections
         if chain.feed_limit > zero:
             draws_a_restart += 1
+        if spin_moves:
+            draws_a_restart += 1
 
         restart, iterations, slow = wp.int32(0), wp.int32(0), wp.int32(0)
         damping, cost, best = dtype(0.0), dtype(0.0), dtype(wp.inf)
-        r, normal = Row(), Normal()
+        r, normal, spin_column = Row(), Normal(), Row()
         feed_moves, begins, improved, met = wp.bool(False), wp.bool(True), wp.bool(False), wp.bool(False)
         while True:
             if begins:  # a descent, from work.trial
                 copy(work.trial[world], work.begun[world])
-                r = evaluate(chain, goal, trial_feed, spin, work, world)
+                r = evaluate(chain, goal, trial_feed, trial_spin, work, world)
                 cost = wp.dot(r, r)
                 damping = wp.clamp(cost / unit, least_damping, first_damping)
                 slow = wp.int32(0)
@@ -327,12 +356,12 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
                 begins = wp.bool(False)
             if improved:
                 copy(work.trial[world], work.accepted[world])
-                feed = trial_feed
+                feed, spin = trial_feed, trial_spin
                 met = is_met(chain, budget, r)
                 if not met and slow < slow_steps:
                     feed_moves = (feed > zero or r[2] > zero) and (feed < chain.feed_limit or r[2] < zero)
                     feed_moves = feed_moves and chain.feed_limit > zero
-                    normal = differentiate(chain, goal, r, feed_moves, work, world)
+                    normal, spin_column = differentiate(chain, goal, r, feed_moves, work, world)
             stalled = slow >= slow_steps or damping > max_damping or wp.trace(normal) <= zero
             if met or stalled or iterations >= budget.iterations:
                 miss = wp.length(vec3(r[0], r[1], r[2]))
@@ -340,12 +369,16 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
                     best = miss
                     copy(work.accepted[world], work.pose[world])
                     work.feed[world] = feed
+                    work.spin[world] = spin
                 if met or iterations >= budget.iterations or restart >= restarts:
                     break
                 first_draw = restart * draws_a_restart
                 random_pose(chain, budget.seed, first_draw, work.trial[world])
                 if chain.feed_limit > zero:
                     trial_feed = uniform(budget.seed, first_draw + 3 * chain.sections) * chain.feed_limit
+                if spin_moves:
+                    last_draw = first_draw + draws_a_restart - 1
+                    trial_spin = (two * uniform(budget.seed, last_draw) - one) * pi
                 restart += 1
                 begins = wp.bool(True)
                 continue
@@ -353,8 +386,9 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             y = step(chain, normal, damping * unit, r, work, world)
             if feed_moves:
                 trial_feed = wp.clamp(feed + unit * y[2], zero, chain.feed_limit)
+            trial_spin = spin + wp.dot(spin_column, y)
             iterations += 1
-            trial_r = evaluate(chain, goal, trial_feed, spin, work, world)
+            trial_r = evaluate(chain, goal, trial_feed, trial_spin, work, world)
             trial_cost = wp.dot(trial_r, trial_r)
             improved = trial_cost < cost
             if improved:
@@ -362,10 +396,10 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
                 r, cost = trial_r, trial_cost
                 damping = wp.max(least_damping, damping * shrink)
             else:
-                trial_feed = feed
+                trial_feed, trial_spin = feed, spin
                 damping *= grow
 
-        judge(chain, goal, budget, spin, work, world)
+        judge(chain, goal, budget, work, world)
         work.iterations[world] = iterations
 
     return types.SimpleNamespace(

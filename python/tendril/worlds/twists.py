@@ -1,4 +1,4 @@
-"""Twist of arms, one thread for each world: the steps of controllers/arm/section_twists.cpp and turned_frames.cpp.
+"""Twist of arms, one thread for each world: the steps of controllers/arm/section_twists.cpp.
 
 Source: docs/theory/control.md, "Tip integral".
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from tendril.worlds.arm import Arm, Step, number, numbers, rows, vec3, vec6, wide, wide_matrix
+from tendril.worlds.arm import Arm, Step, number, numbers, rows, twist, untwist, vec3, vec6, wide, wide_matrix
 from tendril.worlds.controller import Engine
 from tendril.worlds.tables import BoundRobot
 
@@ -38,24 +38,6 @@ class Twists:
     measured: rows
     by_gravity: rows
     frequency: numbers  # lower bound of the slowest swing, rad/s
-
-
-@wp.func
-def _rotate(c: number, s: number, values: numbers, k: int):
-    x, y = values[k] + ZERO, values[k + 1] + ZERO  # read before they are written
-    values[k] = c * x - s * y
-    values[k + 1] = s * x + c * y
-
-
-@wp.func
-def _untwist(twists: Twists, world: int, i: int, step: Step):
-    """Coordinates and columns of the joints to those of frames that are not turned: TurnedFrames."""
-    k, angle = twists.bend[i], twists.measured[world, i]
-    c, s = wp.cos(angle), wp.sin(angle)
-    _rotate(c, s, step.q[world], k)
-    _rotate(c, s, step.moment[world], k)
-    for r in range(6):
-        _rotate(c, s, step.jacobian[world, r], k)
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -98,8 +80,8 @@ def measure_twists(arm: Arm, twists: Twists, engine: Engine, M: wp.array2d(dtype
                 excess_offset += angle * wp.cross(axis, anchor)
         twists.measured[world, i] = to_middle
         twists.by_gravity[world, i] = middle_by_gravity
-        _untwist(twists, world, i, step)
         k = twists.bend[i]
+        untwist(world, k, to_middle, step)
         last_joint = arm.first_joint[k + 1] - 1
         if arm.first_joint[k + 1] == arm.first_joint[k]:
             last_joint = arm.first_joint[k + 2] - 1  # it bends in the other plane alone
@@ -124,9 +106,7 @@ def twist_command(arm: Arm, twists: Twists, step: Step):
         by_gravity, last = twists.by_gravity[world, i], twists.mean[world, i]
         mean = last + part * (twists.measured[world, i] - by_gravity - last)
         twists.mean[world, i] = mean
-        c, s = wp.cos(by_gravity + mean), wp.sin(by_gravity + mean)
-        _rotate(c, -s, step.command[world], twists.bend[i])
-        _rotate(c, -s, step.q_rate[world], twists.bend[i])
+        twist(world, twists.bend[i], by_gravity + mean, step)
     part = wp.min(ONE, SWING_RATE * frequency * h)
     twists.swing_mean[world] = twists.swing_mean[world] + part * step.swing[world]
 
