@@ -23,9 +23,11 @@ if(TARGET tendril::core)
   return()
 endif()
 if(NOT TARGET MuJoCo::MuJoCo)
+  file(STRINGS ${_tendril_package}/_version.py _tendril_engine REGEX "^mujoco_version")
+  string(REGEX REPLACE "[^\"]*\"([^\"]*)\".*" "\\1" _tendril_engine "${_tendril_engine}")
   add_library(MuJoCo::MuJoCo SHARED IMPORTED)
   set_target_properties(MuJoCo::MuJoCo PROPERTIES
-    IMPORTED_LOCATION ${_tendril_site}/mujoco/libmujoco.so.4.0.1
+    IMPORTED_LOCATION ${_tendril_site}/mujoco/libmujoco.so.${_tendril_engine}
     INTERFACE_INCLUDE_DIRECTORIES ${_tendril_site}/mujoco/include)
 endif()
 add_library(tendril::library SHARED IMPORTED)
