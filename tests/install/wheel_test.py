@@ -10,6 +10,7 @@ import argparse
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -121,15 +122,34 @@ def check_copies(build):
     return problems
 
 
+def check_source(archive, build):
+    """The source archive has the files of the tree that the build read or installed."""
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    read = {Path(file) for file in read_by_build(build)}
+    needed = {str(file.relative_to(ROOT)) for file in read if file.is_relative_to(ROOT)}
+    needed = {name for name in needed if not name.startswith(("build/", ".venv/"))}
+    for folder in ("python", "models", "scenes", "cmake", "apps/tendril", "scripts"):
+        needed |= set(lines_of("git", "-C", ROOT, "ls-files", folder))
+    needed |= {"CMakeLists.txt", "pyproject.toml", "LICENSE", "PKG-INFO", "docs/guide/python.md"}
+    problems = [f"{archive.name}: must have {name}" for name in sorted(needed - names)]
+    if unwanted := sorted(name for name in names if name.startswith(("tests/", "docs/images/", "build/", ".venv/"))):
+        problems.append(f"{archive.name}: must not have {unwanted[0]}")
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheel", type=Path, help="the wheel of auditwheel")
     parser.add_argument("build", type=Path, help="the folder in which it was built, build/wheel")
+    parser.add_argument("--source", type=Path, help="the source archive, if there is one")
     options = parser.parse_args()
     build = str(options.build.resolve())
     problems = check_size(options.wheel) + check_copies(build)
     with zipfile.ZipFile(options.wheel) as wheel:
         problems += check_licenses(wheel, build)
+    if options.source:
+        problems += check_source(options.source, build)
     for problem in problems:
         print(f"wheel_test: {problem}")
     return 1 if problems else 0
