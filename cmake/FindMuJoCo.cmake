@@ -46,10 +46,11 @@ find_library(MuJoCo_LIBRARY
   PATH_SUFFIXES lib lib64 mujoco
   DOC "libmujoco")
 
-set(_mujoco_reason "Run scripts/setup, or set MuJoCo_ROOT to a MuJoCo 4.0.1 archive, install or wheel folder.")
+set(_mujoco_reason
+  "Run scripts/setup, or set MuJoCo_ROOT to a MuJoCo ${MuJoCo_FIND_VERSION} archive, install or wheel folder.")
 if(MuJoCo_VERSION VERSION_EQUAL "4.0.0")
   message(FATAL_ERROR "MuJoCo 4.0.0 in ${MuJoCo_INCLUDE_DIR} is refused: its sparse Newton solver uses a wrong "
-    "factor (wrong accelerations, divergence); 4.0.1 fixes it. ${_mujoco_reason}")
+    "factor (wrong accelerations, divergence). ${_mujoco_reason}")
 endif()
 
 include(FindPackageHandleStandardArgs)

@@ -11,11 +11,6 @@
 namespace tendril {
 namespace {
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000000) + "." + std::to_string(version / 1000 % 1000) + "." +
-         std::to_string(version % 1000);
-}
-
 /// The files of MuJoCo in this process.
 std::vector<std::string> engine_files() {
   std::vector<std::string> files;
@@ -45,6 +40,11 @@ std::string problem_of(int version) {
 }
 
 }  // namespace
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000000) + "." + std::to_string(version / 1000 % 1000) + "." +
+         std::to_string(version % 1000);
+}
 
 std::string engine_version_mismatch() {
   std::string problem = problem_of(mj_version());

@@ -4,6 +4,9 @@
 
 namespace tendril {
 
+/// Returns "4.0.0" for 4000000, as mj_version() and mjVERSION_HEADER count.
+[[nodiscard]] std::string version_text(int version);
+
 /// Why the process cannot use this library: it runs another version of MuJoCo than the one this
 /// library was built for. Empty if it runs that one alone. A program with another version, such as
 /// Python with `mujoco` 4.0.0, gets two: its own, and the one that is loaded with this library,

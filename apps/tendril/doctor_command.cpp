@@ -186,9 +186,11 @@ void add_doctor_command(CommandLine& line) {
     if (mj_version() == mjVERSION_HEADER) {
       report.good("MuJoCo", mj_versionString());
     } else {
-      report.missing("MuJoCo",
-                     fmt::format("{} is loaded: must be the 4.0.1 that this program was built for",
-                                 mj_versionString()));
+      report.missing(
+          "MuJoCo",
+          fmt::format("{} is loaded: must be the {}.{}.{} that this program was built for",
+                      mj_versionString(), mjVERSION_HEADER / 1000000,
+                      mjVERSION_HEADER / 1000 % 1000, mjVERSION_HEADER % 1000));
     }
     check_plugin(report);
     check_images(report);

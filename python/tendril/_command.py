@@ -73,7 +73,7 @@ def _run(module: str, words: Sequence[str]) -> int:
         print(error_line(error, EXIT_USAGE), file=sys.stderr)
         return EXIT_USAGE
     except ImportError as error:
-        needed = f"pip install numpy h5py mujoco-core=={_engine.mujoco_version or '4.0.1'}"
+        needed = f"pip install numpy h5py {_engine.requirement()}"
         missing = f"Python module {error.name} is missing: {needed}" if error.name else str(error)
         what = _engine.problem() or missing
         print(f"tendril: {what} [not-loaded]", file=sys.stderr)

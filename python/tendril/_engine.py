@@ -12,7 +12,12 @@ try:
 except ImportError:  # a build tree of the program
     mujoco_version = ""
 
-__all__ = ["mujoco_version", "problem", "require"]
+__all__ = ["mujoco_version", "problem", "require", "requirement"]
+
+
+def requirement() -> str:
+    """What pip is asked for; in a build tree, which has no version, the engine alone."""
+    return "mujoco-core" + (f"=={mujoco_version}" if mujoco_version else "")
 
 
 def problem() -> str:

@@ -11,6 +11,7 @@
 
 #include "controllers/controller_kind.hpp"
 #include "plugin/built_in_plugins.hpp"
+#include "plugin/engine_version.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/notice.hpp"
@@ -20,10 +21,6 @@ namespace tendril::simulation {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string version_text(int version) {
-  return fmt::format("{}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000);
-}
 
 /// The line without the engine's internal parts, `Error: engine error: plugin->init failed for
 /// plugin id 0`.
@@ -79,8 +76,9 @@ void check_version() {
   const int version = mj_version();
   if (version == 4000000) {
     throw ModelError(
-        "MuJoCo: version: 4.0.0: must be 4.0.1: the sparse Newton solver of 4.0.0 uses a wrong "
-        "factor");
+        fmt::format("MuJoCo: version: 4.0.0: must be {}: the sparse Newton solver of 4.0.0 uses a "
+                    "wrong factor",
+                    version_text(mjVERSION_HEADER)));
   }
   if (version != mjVERSION_HEADER) {
     throw ModelError(

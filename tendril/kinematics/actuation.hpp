@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <Eigen/QR>
 #include <vector>
 
 namespace tendril {
@@ -29,10 +28,7 @@ struct Actuation {
     return compliance[coordinate] > 0.0 || driven(coordinate, coordinate) > 0.0;
   }
   /// Returns the orthogonal projector on the directions, B B^+.
-  [[nodiscard]] Eigen::MatrixXd projector() const {
-    return directions *
-           Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(directions).pseudoInverse();
-  }
+  [[nodiscard]] Eigen::MatrixXd projector() const;
 };
 
 /// Of a robot whose drives move everything.

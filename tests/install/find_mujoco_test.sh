@@ -7,6 +7,7 @@ if [ "${1:-}" = --help ] || [ $# -ne 3 ]; then
 fi
 work=$1 include=$2 library=$3
 module_folder=$(cd "$(dirname "$0")/../../cmake" && pwd)
+version=$(sed -n 's/^mujoco-core==//p' "$module_folder/../scripts/requirements.txt")
 wrong=0
 rm -rf "$work"
 mkdir -p "$work"
@@ -18,7 +19,7 @@ cat >"$work/project/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(find_mujoco LANGUAGES C)
 list(APPEND CMAKE_MODULE_PATH ${module_folder})
-find_package(MuJoCo 4.0.1 REQUIRED)
+find_package(MuJoCo ${version} REQUIRED)
 message(STATUS "library ${MuJoCo_LIBRARY}")
 add_executable(version version.c)
 target_link_libraries(version PRIVATE MuJoCo::MuJoCo)
@@ -34,7 +35,7 @@ C
 
 configure() {  # NAME ROOT [PROJECT]: log in NAME.log
   cmake -S "${3:-$work/project}" -B "$work/build_$1" "-Dmodule_folder=$module_folder" ${2:+"-DMuJoCo_ROOT=$2"} \
-    >"$work/$1.log" 2>&1
+    "-Dversion=$version" >"$work/$1.log" 2>&1
 }
 say_wrong() { cat "$work/$1.log"; echo "find_mujoco_test: $1: $2"; wrong=1; }
 
@@ -61,7 +62,7 @@ fake_archive() {  # FOLDER HEADER_NUMBER LIBRARY_SUFFIX: layout of an official a
 }
 
 # --- Where it must be found ---------------------------------------------------------------------------
-fake_archive "$work/archive" 4000001 4.0.1
+fake_archive "$work/archive" "$(echo "$version" | awk -F. '{ printf "%d", $1 * 1000000 + $2 * 1000 + $3 }')" "$version"
 finds archive "$work/archive" "$work/archive/lib"
 
 case $library in
@@ -82,10 +83,10 @@ esac
 fake_archive "$work/archive_4_0_0" 4000000 4.0.0
 refuses version_4_0_0 "$work/archive_4_0_0" "is refused: its sparse Newton solver uses a wrong factor"
 fake_archive "$work/archive_3" 337 3.3.7
-refuses version_3 "$work/archive_3" 'Found unsuitable version "3.3.7", but required is at least "4.0.1"'
-refuses version_3_what_to_do "$work/archive_3" "set MuJoCo_ROOT to a MuJoCo 4.0.1 archive"
+refuses version_3 "$work/archive_3" "Found unsuitable version \"3.3.7\", but required is at least \"$version\""
+refuses version_3_what_to_do "$work/archive_3" "set MuJoCo_ROOT to a MuJoCo $version archive"
 mkdir "$work/nothing"
-refuses empty_root "$work/nothing" "set MuJoCo_ROOT to a MuJoCo 4.0.1 archive"
+refuses empty_root "$work/nothing" "set MuJoCo_ROOT to a MuJoCo $version archive"
 if [ -d "$work/project_with_venv" ]; then  # a root that was named is not passed over in silence
   refuses empty_root_beside_venv "$work/nothing" "set MuJoCo_ROOT" "$work/project_with_venv"
 fi

@@ -121,6 +121,12 @@ if grep -rn --include='*.hpp' '#include <fmt/' controllers; then
   wrong=1
 fi
 
+# decompositions take seconds to compile, so they are in sources; what headers have of Eigen is parsed once
+if grep -rnE --include='*.hpp' '#include <Eigen/(Dense|Eigen|QR|SVD|Sparse.*)>' tendril controllers plugin simulation rendering; then
+  echo "layers_test: headers must not include decompositions of Eigen"
+  wrong=1
+fi
+
 # link libraries: only what is above the plugin folder may name MuJoCo
 if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt controllers/CMakeLists.txt; then
   echo "layers_test: tendril/ and controllers/ must not link MuJoCo"

@@ -279,7 +279,7 @@ TEST_CASE("sensed arm: what no estimator describes is refused", "[plugin]") {
        "sections turn on their base"},
       {"a task of contacts",
        "kind = \"continuum\"\n" + small_sections() +
-           "[controller]\nplugin = \"tendril.touch\"\nsurface = \"wall\"\n" + settings + kTracker,
+           "[controller]\nplugin = \"tendril.touch\"\n" + settings + kTracker,
        "tendril.touch works by the contacts of the body, of which no sensor tells"},
       {"a word", reach_arm("measured = \"both\"\n") + kTracker, "must be one of"},
   }));

@@ -3,7 +3,8 @@
 #     cmake -S . -B build -Dtendril_DIR=$(python -m tendril --cmake-dir)
 #
 # Defines tendril::core, tendril::planning, tendril::snake, tendril::mobile, tendril::control, tendril::model and
-# tendril::plugin_host: headers and one shared library, for Eigen 3.4 and the MuJoCo next to the package.
+# tendril::plugin_host: headers and a shared library, for Eigen 3.4. plugin_host also has the library of the program,
+# and the MuJoCo next to the package.
 include(CMakeFindDependencyMacro)
 find_dependency(Eigen3 3.4)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _tendril_package)
@@ -22,19 +23,24 @@ if(TARGET tendril::core)
   return()
 endif()
 if(NOT TARGET MuJoCo::MuJoCo)
+  file(STRINGS ${_tendril_package}/_version.py _tendril_engine REGEX "^mujoco_version")
+  string(REGEX REPLACE "[^\"]*\"([^\"]*)\".*" "\\1" _tendril_engine "${_tendril_engine}")
   add_library(MuJoCo::MuJoCo SHARED IMPORTED)
   set_target_properties(MuJoCo::MuJoCo PROPERTIES
-    IMPORTED_LOCATION ${_tendril_site}/mujoco/libmujoco.so.4.0.1
+    IMPORTED_LOCATION ${_tendril_site}/mujoco/libmujoco.so.${_tendril_engine}
     INTERFACE_INCLUDE_DIRECTORIES ${_tendril_site}/mujoco/include)
 endif()
 add_library(tendril::library SHARED IMPORTED)
 set_target_properties(tendril::library PROPERTIES
-  IMPORTED_LOCATION ${_tendril_package}/bin/libtendril_program.so
+  IMPORTED_LOCATION ${_tendril_package}/libtendril_core.so
   INTERFACE_INCLUDE_DIRECTORIES "${_tendril_package}/include;${_tendril_package}/include/tendril"
   INTERFACE_COMPILE_FEATURES cxx_std_20
   INTERFACE_LINK_LIBRARIES Eigen3::Eigen)
+add_library(tendril::program SHARED IMPORTED)
+set_target_properties(tendril::program PROPERTIES IMPORTED_LOCATION ${_tendril_package}/bin/libtendril_program.so)
 foreach(_tendril_target ${_tendril_targets})
   add_library(tendril::${_tendril_target} INTERFACE IMPORTED)
   set_target_properties(tendril::${_tendril_target} PROPERTIES INTERFACE_LINK_LIBRARIES tendril::library)
 endforeach()
-set_target_properties(tendril::plugin_host PROPERTIES INTERFACE_LINK_LIBRARIES "tendril::library;MuJoCo::MuJoCo")
+set_target_properties(tendril::plugin_host PROPERTIES
+  INTERFACE_LINK_LIBRARIES "tendril::library;tendril::program;MuJoCo::MuJoCo")

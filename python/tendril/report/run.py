@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tendril import _engine
 from tendril._errors import ModelError
 from tendril._files import write_page
 from tendril._terminal import visible_streams
@@ -50,7 +51,8 @@ def write_playback(recording: Recording, folder: Path) -> str:
     try:
         recording.to_html(folder / "play.html")
     except ImportError as error:
-        return f"There is no playback: Python module {error.name or error} is missing: pip install mujoco-core==4.0.1"
+        needed = f"pip install {_engine.requirement()}"
+        return f"There is no playback: Python module {error.name or error} is missing: {needed}"
     except (OSError, LookupError, TypeError, ValueError, RuntimeError) as error:
         return f"There is no playback: {error}"
     return ""

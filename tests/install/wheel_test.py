@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""What the wheel holds, against what its build read: its size, the license texts of others' code, one copy of ours.
+
+The libraries whose code is in the wheel are those whose headers the compiler read and whose archives the linker read
+(ninja's records in the build folder), and those that auditwheel put into it. Each has its text in `licenses` below the
+wheel's dist-info, and its row in docs/reference/licenses.md. Debian 12: packages own headers and archives.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST = 7_000_000  # bytes
+#: Debian packages and Python packages whose code goes into the wheel, and the names of their texts.
+TEXTS = {
+    "libeigen3-dev": "eigen",
+    "libfmt-dev": "fmt",
+    "libtomlplusplus-dev": "tomlplusplus",
+    "libpugixml-dev": "pugixml",
+    "libpng-dev": "libpng",
+    "libhdf5-dev": "hdf5",
+    "libaec-dev": "libaec",
+    "nlohmann-json3-dev": "nlohmann_json",
+    "libcli11-dev": "cli11",
+    "nanobind": "nanobind",
+}
+#: What others install and the wheel only links or asks for: the C and C++ libraries, zlib, EGL, Python, the engine.
+OUTSIDE = re.compile(
+    r"(libc6|linux-libc|libstdc\+\+-\d+|libgcc-\d+|zlib1g|lib(e?gl|glvnd|gles|opengl)|libpython3\S*)-dev"
+)
+OUTSIDE_PYTHON = {"mujoco", "numpy", "nanobind_backend"}
+
+
+def lines_of(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def read_by_build(build):
+    """Files that the compiler and the linker have read, absolute."""
+    found = {line.strip() for line in lines_of("ninja", "-C", build, "-t", "deps") if line.startswith("    ")}
+    commands = lines_of("ninja", "-C", build, "-t", "commands", "tendril_wheel")
+    archives = {word for line in commands for word in line.replace(",", " ").split() if word.endswith(".a")}
+    return sorted({str((Path(build) / file).resolve()) for file in found | archives})
+
+
+def debian_owners():
+    owners = {}
+    for listing in Path("/var/lib/dpkg/info").glob("*.list"):
+        package = listing.stem.partition(":")[0]
+        for line in listing.read_text(encoding="utf-8").splitlines():
+            if line.startswith(("/usr/include/", "/usr/lib/")):
+                owners.setdefault(line, package)
+                owners.setdefault(str(Path(line).resolve()) if line.endswith(".a") else line, package)
+    return owners
+
+
+def owner_of(file, build, owners):
+    """The package that a file is of; None if it is ours."""
+    if file.startswith((f"{ROOT}/", f"{build}/")) and "/site-packages/" not in file:
+        return None
+    if inside := re.search(r"/site-packages/([^/]+)/", file):
+        return inside[1]
+    return owners.get(file, file)
+
+
+def check_licenses(wheel, build):
+    problems = []
+    owners = debian_owners()
+    packages = {owner_of(file, build, owners) for file in read_by_build(build)} - {None} - OUTSIDE_PYTHON
+    packages = {package for package in packages if not OUTSIDE.fullmatch(package) and "/gcc/" not in package}
+    for package in sorted(packages - TEXTS.keys()):
+        problems.append(f"{package}: is compiled in: must have a license text (TEXTS in tests/install/wheel_test.py)")
+    for package in sorted(TEXTS.keys() - packages):
+        problems.append(f"{package}: the build reads nothing of it: must not be in TEXTS")
+
+    names = [re.sub(r"^(lib)?(.*?)\d*-[0-9a-f]{8}\.so.*$", r"\2", Path(name).name) for name in bundled(wheel)]
+    for name in names:
+        if not any(name in text for text in TEXTS.values()):
+            problems.append(f"{name}: is bundled: must have a license text")
+
+    texts = {
+        Path(name).stem: wheel.read(name).decode() for name in wheel.namelist() if re.search(r"/licenses/.*[^/]$", name)
+    }
+    table = (ROOT / "docs/reference/licenses.md").read_text(encoding="utf-8")
+    for text in sorted(TEXTS.values()):
+        if "opyright" not in texts.get(text, ""):
+            problems.append(f"licenses/{text}.txt: must be in the wheel, with a copyright")
+        if f"`{text}.txt`" not in table:
+            problems.append(f"docs/reference/licenses.md: must have a row of {text}.txt")
+    for text in sorted(texts.keys() - set(TEXTS.values()) - {"LICENSE"}):
+        problems.append(f"licenses/{text}.txt: is of nothing in the wheel")
+    return problems
+
+
+def bundled(wheel):
+    return [name for name in wheel.namelist() if re.search(r"\.libs/.", name)]
+
+
+def check_size(file):
+    size = file.stat().st_size
+    return [] if size <= LARGEST else [f"{file.name}: {size} bytes: must be at most {LARGEST}"]
+
+
+def check_copies(build):
+    """Functions of Tendril in two libraries: those of libtendril_core.so are nowhere else."""
+    problems = []
+    symbols = {file.name: lines_of("nm", "--defined-only", file) for file in sorted((Path(build) / "lib").glob("*.so"))}
+    # What is local there is of a header: a function that each library may have.
+    core = {
+        line.split(" T ")[1] for line in symbols.pop("libtendril_core.so") if " T _ZN" in line and "7tendril" in line
+    }
+    if not core:
+        problems.append("libtendril_core.so: must have functions of Tendril")
+    for library, lines in symbols.items():
+        if twice := sorted({line.split(" ")[2] for line in lines if " T " in line.upper()} & core):
+            problems.append(f"{library}: {len(twice)} functions are in libtendril_core.so too, such as {twice[0]}")
+    return problems
+
+
+def check_source(archive, build):
+    """The source archive has the files of the tree that the build read or installed."""
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    read = {Path(file) for file in read_by_build(build)}
+    needed = {str(file.relative_to(ROOT)) for file in read if file.is_relative_to(ROOT)}
+    needed = {name for name in needed if not name.startswith(("build/", ".venv/"))}
+    for folder in ("python", "models", "scenes", "cmake", "apps/tendril", "scripts"):
+        needed |= set(lines_of("git", "-C", ROOT, "ls-files", folder))
+    needed |= {"CMakeLists.txt", "pyproject.toml", "LICENSE", "PKG-INFO", "docs/guide/python.md"}
+    problems = [f"{archive.name}: must have {name}" for name in sorted(needed - names)]
+    if unwanted := sorted(name for name in names if name.startswith(("tests/", "docs/images/", "build/", ".venv/"))):
+        problems.append(f"{archive.name}: must not have {unwanted[0]}")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", type=Path, help="the wheel of auditwheel")
+    parser.add_argument("build", type=Path, help="the folder in which it was built, build/wheel")
+    parser.add_argument("--source", type=Path, help="the source archive, if there is one")
+    options = parser.parse_args()
+    build = str(options.build.resolve())
+    problems = check_size(options.wheel) + check_copies(build)
+    with zipfile.ZipFile(options.wheel) as wheel:
+        problems += check_licenses(wheel, build)
+    if options.source:
+        problems += check_source(options.source, build)
+    for problem in problems:
+        print(f"wheel_test: {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
