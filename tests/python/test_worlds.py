@@ -254,6 +254,7 @@ def test_models_with_other_elements_are_refused():
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
+        ({"set": {"controller.measured": "sensors"}}, "measured = sensors: must be truth in worlds"),
         (
             {"set": {"robot.planar": True, "controller.avoidance": True}},
             "arm: avoidance = true: must not be given for sections that bend in one plane in worlds",

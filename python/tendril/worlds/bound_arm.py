@@ -32,7 +32,7 @@ from tendril.worlds.tendons import tendons_for, write_tendons
 from tendril.worlds.turns import forget_turns, measure_turns, turns_for, write_turns
 from tendril.worlds.twists import forget_twists, measure_twists, twist_command, twists_for
 
-_ALLOWED: Mapping[str, Sequence[str]] = {"measurement_faults": ("",)}
+_ALLOWED: Mapping[str, Sequence[str]] = {"measured": ("truth",), "measurement_faults": ("",)}
 # Tables of a robot file that are not of its kinematics.
 _OTHERS = re.compile(r"^\[(?:controller|skin)\].*?(?=^\[+[\w.]+\]+\s*(?:#.*)?$|\Z)", re.M | re.S)
 _SERVO = {  # field of Arm: key of the table
