@@ -240,6 +240,11 @@ def test_an_arm_with_a_skin_is_in_worlds(experiment, tmp_path):
     assert [controller.name for controller in Worlds(file, 1, "cpu").controllers] == ["arm"]
 
 
+def test_controllers_that_see_their_sensors_are_refused():
+    with pytest.raises(td.ModelError, match="arm: measured = sensors: must be truth in worlds"):
+        Worlds(td.share / "scenes/tube_insertion/sensed.toml", 1, "cpu")
+
+
 def test_models_with_other_elements_are_refused():
     one = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     two = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/><geom size='1'/></worldbody></mujoco>")
@@ -254,7 +259,6 @@ def test_models_with_other_elements_are_refused():
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
-        ({"set": {"controller.measured": "sensors"}}, "measured = sensors: must be truth in worlds"),
         (
             {"set": {"robot.planar": True, "controller.avoidance": True}},
             "arm: avoidance = true: must not be given for sections that bend in one plane in worlds",
