@@ -229,8 +229,7 @@ TEST_CASE("measurement faults: a dropout with an interval begins in its steps al
 TEST_CASE("measurement faults: a stamp tells when what is seen was measured", "[faults]") {
   // The value grows by 10 in a step, so that one that is seen tells its step, too.
   const std::vector<Fault> faults{
-      fault_of(fault::Scale{{3.0}}), fault_of(fault::Quantize{{0.5}}),
-      fault_of(fault::Rate{0.03}),
+      fault_of(fault::Scale{{3.0}}), fault_of(fault::Quantize{{0.5}}), fault_of(fault::Rate{0.03}),
       fault_of(fault::Dropout{.probability = 0.2, .duration = 0.03, .interval = 0.03}),
       fault_of(fault::Delay{0.02})};
   const MeasurementFaults chain(faults, 2, kStep, kSeed, true);
@@ -245,7 +244,7 @@ TEST_CASE("measurement faults: a stamp tells when what is seen was measured", "[
     memory = next;
     REQUIRE(numbers[0] == 30.0 * numbers[1]);
     const int sample = int(numbers[1]);
-    REQUIRE(sample % 3 == 0);  // at the rate
+    REQUIRE(sample % 3 == 0);             // at the rate
     if (k > 2) REQUIRE(sample <= k - 2);  // late
     new_ones += sample != last ? 1 : 0;
     last = sample;

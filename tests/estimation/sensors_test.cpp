@@ -18,10 +18,10 @@ using namespace tendril::test;
 
 namespace {
 
-constexpr SensorKind kKinds[] = {
-    SensorKind::TendonLength, SensorKind::Position,  SensorKind::Direction,
-    SensorKind::Rotation,     SensorKind::Curvature, SensorKind::BaseForce,
-    SensorKind::BaseMoment,   SensorKind::Coordinates};
+constexpr SensorKind kKinds[] = {SensorKind::TendonLength, SensorKind::Position,
+                                 SensorKind::Direction,    SensorKind::Rotation,
+                                 SensorKind::Curvature,    SensorKind::BaseForce,
+                                 SensorKind::BaseMoment,   SensorKind::Coordinates};
 
 /// One sensor of each kind at one place.
 std::vector<Sensor> all_sensors(const BodyPlace& place) {

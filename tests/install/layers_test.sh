@@ -24,7 +24,7 @@ tendril/rod            : tendril tendril/kinematics tendril/geometry tendril/con
 tendril/snake          : tendril tendril/kinematics tendril/path
 tendril/avoidance      : tendril tendril/kinematics tendril/ik tendril/geometry tendril/contact tendril/path
 tendril/mobile         : tendril tendril/kinematics tendril/ik tendril/geometry
-tendril/model          : tendril tendril/kinematics tendril/path tendril/snake tendril/mobile
+tendril/model          : tendril tendril/kinematics tendril/estimation tendril/path tendril/snake tendril/mobile
 tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/contact tendril/avoidance tendril/rod tendril/model
 tendril/recording      : tendril
 

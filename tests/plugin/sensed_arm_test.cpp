@@ -56,8 +56,9 @@ Eigen::Map<Vector3d> target(const ModelPtr& model, const DataPtr& data) {
 std::string tendons(const std::string& keys) {
   std::string all;
   for (int i = 0; i < 6; ++i)
-    all += "[[tendon]]\nname = \"t" + std::to_string(i) + "\"\nsection = " +
-           std::to_string(1 + i / 3) + "\nangle = " + std::to_string(2.0944 * (i % 3) + 0.3 * (i / 3)) +
+    all += "[[tendon]]\nname = \"t" + std::to_string(i) +
+           "\"\nsection = " + std::to_string(1 + i / 3) +
+           "\nangle = " + std::to_string(2.0944 * (i % 3) + 0.3 * (i / 3)) +
            "\ndistance = 0.006\nmax_tension = 200\npretension = 2\n" + keys;
   return all;
 }
@@ -125,8 +126,7 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   CHECK(mass == Approx(m->body_subtreemass[base]).epsilon(1e-12));
 }
 
-TEST_CASE("sensed arm: with exact sensors it is where it says, however it is driven",
-          "[plugin]") {
+TEST_CASE("sensed arm: with exact sensors it is where it says, however it is driven", "[plugin]") {
   struct Case {
     const char* name;
     std::string toml;
@@ -147,15 +147,16 @@ TEST_CASE("sensed arm: with exact sensors it is where it says, however it is dri
       {"tendon lengths", head + small_sections() + tendons("") + settings + kTracker + encoders},
       {"measured tensions", head + small_sections() + tendons("") + settings + kTracker + encoders +
                                 table("tendon_force", "cell")},
-      {"a load on the base", head + small_sections() + settings + kTracker + kEncoder +
-                                 table("base_force", "force")},
+      {"a load on the base",
+       head + small_sections() + settings + kTracker + kEncoder + table("base_force", "force")},
       {"gratings", head + small_sections() + settings + kTracker +
                        table("curvature", "fiber", "places = [0.1, 0.3, 0.6, 0.8]\n")},
       {"markers", head + small_sections() + settings + kTracker +
                       table("markers", "marker", "places = [0.25, 0.5, 0.75]\n")},
-      {"one plane", head + small_sections("bend_plane = \"xz\"\n") + settings + kTracker + kEncoder},
-      {"a payload", head + small_sections() + "[tip]\npayload = 0.02\n" + settings + kTracker +
-                        kEncoder},
+      {"one plane",
+       head + small_sections("bend_plane = \"xz\"\n") + settings + kTracker + kEncoder},
+      {"a payload",
+       head + small_sections() + "[tip]\npayload = 0.02\n" + settings + kTracker + kEncoder},
   }));
   CAPTURE(c.name);
   const ModelPtr model = load_one_arm(c.toml);
@@ -212,8 +213,7 @@ TEST_CASE("sensed arm: what is reported of the tip is true", "[plugin]") {
   for (int k = 0; k < 500; ++k) {
     mj_step(model.get(), data.get());
     const auto tip = sensor(model, data, "A_tip_position"),
-               seen = sensor(model, data, "A_measured_tip"),
-               goal = sensor(model, data, "A_target");
+               seen = sensor(model, data, "A_measured_tip"), goal = sensor(model, data, "A_target");
     const Vector3d p = ConstVector3(tip.data());
     apart = std::max(apart, (p - ConstVector3(seen.data())).norm());
     REQUIRE(sensor(model, data, "A_tip_error")[0] ==
@@ -223,9 +223,10 @@ TEST_CASE("sensed arm: what is reported of the tip is true", "[plugin]") {
 }
 
 TEST_CASE("sensed arm: a copy, a restored state and a reset continue bit for bit", "[plugin]") {
-  const ModelPtr model = sensed(
-      table("tip_tracker", "tip", "noise = [1e-3, 0.01]\nrate = 50\ndelay = 0.02\ndropout = 0.1\n") +
-      table("bend_encoder", "bend", "noise = 1e-3\n") + table("base_force", "force"));
+  const ModelPtr model =
+      sensed(table("tip_tracker", "tip",
+                   "noise = [1e-3, 0.01]\nrate = 50\ndelay = 0.02\ndropout = 0.1\n") +
+             table("bend_encoder", "bend", "noise = 1e-3\n") + table("base_force", "force"));
   const auto next = [&](const DataPtr& data) {
     std::vector<double> all;
     for (int k = 0; k < 100; ++k) {
@@ -278,8 +279,8 @@ TEST_CASE("sensed arm: what no estimator describes is refused", "[plugin]") {
            "[controller]\nplugin = \"tendril.reach\"\n" + settings + kTracker,
        "sections turn on their base"},
       {"a task of contacts",
-       "kind = \"continuum\"\n" + small_sections() +
-           "[controller]\nplugin = \"tendril.touch\"\n" + settings + kTracker,
+       "kind = \"continuum\"\n" + small_sections() + "[controller]\nplugin = \"tendril.touch\"\n" +
+           settings + kTracker,
        "tendril.touch works by the contacts of the body, of which no sensor tells"},
       {"a word", reach_arm("measured = \"both\"\n") + kTracker, "must be one of"},
   }));

@@ -114,7 +114,11 @@ def robots_section(summary: Summary, recording: Recording | None) -> str:
         return percent(entry["steps"], steps), f"{entry['first']:.4g}\u00a0s", f"{entry['last']:.4g}\u00a0s"
 
     rows = [
-        row(robot["robot"] + (", by its sensors" if robot.get("measured") == "sensors" else ""), status["status"], *during(status))
+        row(
+            robot["robot"] + (", by its sensors" if robot.get("measured") == "sensors" else ""),
+            status["status"],
+            *during(status),
+        )
         for robot in summary.get("robots", [])
         for status in robot["statuses"]
     ]

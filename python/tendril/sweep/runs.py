@@ -173,8 +173,8 @@ class FinishedRuns:
     @cached_property
     def runs(self) -> dict[str, Column]:
         """A column by name, a row per finished run: id, variant, seed, outcome, verdict, measured (what controllers saw:
-        truth or sensors), `cell.<key>`, `check.<name>`, `metric.<name>`, `drawn.<key>` for what the seed has drawn (a factor for a scale, `drawn.<key>.1` ... for the
-        numbers of a list). What a run does not have is NaN."""
+        truth or sensors), `cell.<key>`, `check.<name>`, `metric.<name>`, `drawn.<key>` for what the seed has drawn (a
+        factor for a scale, `drawn.<key>.1` ... for the numbers of a list). What a run does not have is NaN."""
         table: dict[str, Column] = {
             "id": np.array([run.id for run in self._runs], dtype="U16"),
             "variant": np.array([run.variant.name for run in self._runs], dtype=str),
