@@ -102,6 +102,7 @@ class Pair(Dataset):
 
         self.outcome = joined([part.outcome for part in self.parts])
         self.verdict = joined([part.verdict for part in self.parts])
+        self.measured = joined([part.measured for part in self.parts])
         nothing = [np.full(len(part.outcome), np.nan) for part in self.parts]
         names = sorted({name for part in self.parts for name in part._columns})
         self._columns = {

@@ -172,9 +172,9 @@ class FinishedRuns:
 
     @cached_property
     def runs(self) -> dict[str, Column]:
-        """A column by name, a row per finished run: id, variant, seed, outcome, verdict, measured (truth or
-        sensors: what controllers saw), `cell.<key>`, `check.<name>`, `metric.<name>`, `drawn.<key>` for what the seed has drawn (a
-        factor for a scale, `drawn.<key>.1` ... for the numbers of a list). What a run does not have is NaN."""
+        """A column by name, a row per finished run: id, variant, seed, outcome, verdict, measured (truth or sensors:
+        what controllers saw), `cell.<key>`, `check.<name>`, `metric.<name>`, `drawn.<key>` for what the seed has drawn
+        (a factor for a scale, `drawn.<key>.1` ... for the numbers of a list). What a run does not have is NaN."""
         table: dict[str, Column] = {
             "id": np.array([run.id for run in self._runs], dtype="U16"),
             "variant": np.array([run.variant.name for run in self._runs], dtype=str),
