@@ -598,7 +598,7 @@ void ArmBinding::forget_command() noexcept {
   if (controller_->commands() == CommandKind::Setpoints)
     command_.q.setZero();
   else
-    command_.q = measurement_.q;
+    command_.q = sensed_ ? seen().q : measurement_.q;
   command_.q_rate.setZero();
   command_.moment.setZero();
   command_.tension.setZero();
