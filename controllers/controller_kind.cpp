@@ -24,6 +24,10 @@ std::span<const Quantity> claimed_quantities(const ControllerKind& kind) {
   return kClaimed;
 }
 
+std::vector<SettingInfo> all_settings(const ControllerKind& kind) {
+  return joined({kind.settings, kind.make.common_settings()});
+}
+
 std::vector<Quantity> all_quantities(const ControllerKind& kind) {
   const std::span<const Quantity> common = kind.make.common_quantities();
   const std::span<const Quantity> claimed = claimed_quantities(kind);

@@ -74,6 +74,8 @@ template <class C>
 /// What kinds from outside report of their tip, in addition to what is measured of it; none for
 /// kinds of the library.
 [[nodiscard]] std::span<const Quantity> claimed_quantities(const ControllerKind& kind);
+/// All settings: its own and those of its robots.
+[[nodiscard]] std::vector<SettingInfo> all_settings(const ControllerKind& kind);
 /// All reported quantities, in the order of the sensors: status, the kind's own, those claimed, the
 /// other common ones.
 [[nodiscard]] std::vector<Quantity> all_quantities(const ControllerKind& kind);

@@ -3,8 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "controllers/arm/arm_mechanics.hpp"
-#include "controllers/arm/sensed_arm.hpp"
+#include "binding/arm_loop.hpp"
 #include "controllers/interface/arm_controller.hpp"
 #include "plugin/arm_contacts.hpp"
 #include "plugin/joint_binding.hpp"
@@ -47,6 +46,12 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             mjvScene* scene) const override;
   void copy_scratch(const RobotBinding& source) noexcept override;
 
+  [[nodiscard]] int drive_reading_count() const noexcept override {
+    return static_cast<int>(loop_.drive_readings().size());
+  }
+  void exchange(const mjData* d, RemoteControl& remote, const Sensed& sensed,
+                std::span<double> drives, std::span<double> setpoints,
+                ControllerReport& report) noexcept override;
   void limit_friction(mjData* d, std::span<const double> own) noexcept override;
   void end_step(const mjModel* m, const mjData* d,
                 std::span<double> next_own) const noexcept override;
@@ -76,7 +81,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             turns_,
             twists_,
             actuators_,
-            mechanics_,
+            loop_.mechanics(),
             measurement_.fundamental_mode_damping,
             measurement_.swing_period,
             body_radius_,
@@ -84,66 +89,36 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             obstacles_ ? &*obstacles_ : nullptr};
   }
 
-  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
-  /// of the servos in the last step, the last commands of the tendons and of the sections' turns,
-  /// with friction of tendons their tensions and friction in the last step [N], with twist the
-  /// means of SectionTwists and that of what is left of its displacement of the tip, if the
-  /// controller senses contacts, the normal force on every link in the last step [N], and, if it
-  /// sees its sensors, the memory of the SensedArm.
+  /// Its memory: that of the loop, with friction of tendons their tensions and friction in the last
+  /// step [N], and, if the controller senses contacts, the normal force on every link in the last
+  /// step [N].
   struct Memory {
     MemoryLayout layout;
-    Slot<double> feed_setpoint = layout.number();
-    MatrixSlot<Eigen::VectorXd> command;
-    Block moments;
-    Block tendons, turns;
+    Block loop;
     Block tension, friction;
-    Block twists;
-    MatrixSlot<Eigen::VectorXd> swing_mean;
     Block link_force;
-    Block sensed;
     Memory(const InstanceContext& context, const ContinuumDescription& description,
            const ArmController& controller);
   };
 
  private:
-  /// Coordinate of a section, from 1: the sum of its hinges about x or y, or of its slides, 'z'.
-  /// @param fractions  of each link, of the coordinate
-  [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
-                                              char axis, const Drive& drive, bool is_passive,
-                                              std::span<const double> fractions,
-                                              std::vector<Servo>& servos);
-  void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
-                     std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
+  ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
+             std::unique_ptr<ArmController> controller, ModelScene& scene,
+             const Mechanism& mechanism);
   void bind_carrier(const InstanceContext& context, const Carrier& carrier);
-  [[nodiscard]] SectionTurns bind_turns(const InstanceContext& context, std::vector<Servo>& servos);
-  [[nodiscard]] SectionTwists bind_twists(const InstanceContext& context,
-                                          const ContinuumDescription& description);
-  [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
-                                                    const ContinuumDescription& description);
-  [[nodiscard]] ArmTendon bind_tendon(const InstanceContext& context, const Tendon& tendon);
-  [[nodiscard]] ArmTendon bind_chamber(const InstanceContext& context, const Chamber& chamber);
-  /// The engine's elements of a tendon or chamber.
-  struct EngineTendon {
-    int tendon, actuator;
-  };
-  EngineTendon add_tendon(const InstanceContext& context, const std::string& name);
-  void bind_sensors(const InstanceContext& context, const ContinuumDescription& description);
-  int add_servo(const InstanceContext& context, int actuator, double passive_damping,
-                std::vector<Servo>& servos);
+  void bind_sensors(const InstanceContext& context, const ContinuumDescription& description,
+                    const Mechanism& mechanism);
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
   [[nodiscard]] bool sense(const Sensed& sensed, ArmMeasurement& seen) noexcept override;
   /// Fills in what follows from a state of the chain; contacts are those of the response.
   void measure_chain(const ArmMechanics::State& state, std::span<const double> own,
                      ArmMeasurement& out) noexcept;
-  /// The state that the controller sees.
-  [[nodiscard]] const ArmMechanics::State& seen_state() const noexcept {
-    return sensed_ ? seen_state_ : state_;
-  }
   /// Returns the index in the memory of a constraint row's friction; -1: it is not that of one of
   /// the arm's tendons.
   [[nodiscard]] int friction_offset(const mjData* d, int row) const noexcept;
 
-  std::unique_ptr<ContinuumRobot> robot_;
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return loop_.robot(); }
+
   int base_body_, tip_site_, target_mocap_;
   double body_radius_;
   std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
@@ -160,10 +135,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::vector<double> friction_coefficients_;  // of each tendon; empty: none has such friction
   std::vector<int>
       friction_offsets_;  // of each tendon of the model: in the memory's friction, or -1
-  ArmMechanics mechanics_;
+  ArmLoop loop_;
   Memory memory_;
   std::optional<ArmContacts> contacts_;  // if the controller senses them
-  std::optional<SensedArm> sensed_;      // if it sees its sensors
 
   // Scratch of the last step.
   ArmMechanics::State state_, seen_state_;

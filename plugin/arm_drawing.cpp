@@ -24,17 +24,17 @@ void ArmBinding::draw(const mjData* d, std::span<const double> memory,
   draw_sphere(scene, to_world(report.target), kTargetRadius, kTargetColor);
   if (!command_.has_plan) return;
 
-  std::vector<SectionState> states(static_cast<std::size_t>(robot_->section_count()));
-  for (int i = 0; i < robot_->section_count(); ++i) {
-    const int k = robot_->coordinate_index(i);
-    const double extension = robot_->section(i).is_extensible() ? command_.plan[k + 2] : 0.0;
+  std::vector<SectionState> states(static_cast<std::size_t>(robot().section_count()));
+  for (int i = 0; i < robot().section_count(); ++i) {
+    const int k = robot().coordinate_index(i);
+    const double extension = robot().section(i).is_extensible() ? command_.plan[k + 2] : 0.0;
     states[static_cast<std::size_t>(i)] =
         state_from_bend_vector(command_.plan[k], command_.plan[k + 1], extension);
   }
   line.clear();
-  for (int i = 0; i < robot_->section_count(); ++i) {
+  for (int i = 0; i < robot().section_count(); ++i) {
     for (int j = i == 0 ? 0 : 1; j <= kPointsPerSection; ++j) {
-      line.push_back(to_world(backbone_pose(*robot_, states, measurement_.base, i,
+      line.push_back(to_world(backbone_pose(robot(), states, measurement_.base, i,
                                             static_cast<double>(j) / kPointsPerSection)
                                   .translation()));
     }

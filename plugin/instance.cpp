@@ -14,11 +14,6 @@
 namespace tendril {
 namespace {
 
-/// All settings of a kind: its own and those of its robots.
-std::vector<SettingInfo> all_settings(const ControllerKind& kind) {
-  return joined({kind.settings, kind.make.common_settings()});
-}
-
 Settings::Texts config_texts(const mjModel* m, int instance, std::span<const SettingInfo> rows) {
   Settings::Texts values;
   for (const SettingInfo& row : rows) {
@@ -116,6 +111,11 @@ MadeController controller_for(const Configuration& configuration) {
   return {std::move(scene), std::move(controller), std::move(full)};
 }
 
+SensorReadings readings_of(const InstanceContext& context) {
+  return {context.robot, context.model->opt.timestep,
+          static_cast<std::uint64_t>(context.settings.integer("sensor_seed"))};
+}
+
 // ---- quantities
 
 int width_of(const Quantity& quantity, const RobotDescription& robot) {
@@ -162,7 +162,7 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
       SettlingWatch(configuration.settings).layout().size() +
       fault_memory_size(configuration.context) +
       (kind.is_built_in ? 0 : ArrivalWatch(configuration.settings, 1.0).layout().size()) +
-      SensorReadings(configuration.context).layout().size();
+      readings_of(configuration.context).layout().size();
   if (key) controller_pool().give(*std::move(key), std::move(controller));
   return size;
 }
@@ -189,8 +189,8 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   binding_memory_ = layout_.part(binding_->layout());
   watch_memory_ = layout_.part(watch_->layout());
   settling_memory_ = layout_.part(settling_->layout());
-  readings_.emplace(configuration.context);
-  readings_->bind(configuration.context);
+  readings_.emplace(readings_of(configuration.context));
+  readings_->bind(m, configuration.context.names);
   arrived_ = std::make_unique<bool[]>(readings_->count());
   readings_memory_ = layout_.part(readings_->layout());
   if (const MemoryLayout* const faults = binding_->fault_layout())
@@ -299,15 +299,23 @@ void Instance::compute(const mjModel* m, mjData* d) {
   if (binding_->measure(m, d, binding_memory_(state))) {
     const std::span<bool> arrived(arrived_.get(), readings_->count());
     readings_->read(d, readings_memory_(state), readings_memory_(next), reading_values(), arrived);
-    binding_->update({controller_memory_(state), controller_memory_(next), fault_memory_(state),
-                      fault_memory_(next)},
-                     {reading_values(), arrived, binding_memory_(next)}, report_);
+    const RobotBinding::Sensed sensed{reading_values(), arrived, binding_memory_(next)};
+    if (remote_ != nullptr) {
+      for (std::size_t i = 0; i < controls_.size(); ++i) setpoints_[i] = d->ctrl[controls_[i]];
+      binding_->exchange(d, *remote_, sensed, drives_, setpoints_, report_);
+    } else {
+      binding_->update({controller_memory_(state), controller_memory_(next), fault_memory_(state),
+                        fault_memory_(next)},
+                       sensed, report_);
+    }
     if (arrival_)
       arrival_->step(binding_->tip_and_target(), m->opt.timestep, arrival_memory_(state),
                      arrival_memory_(next), report_);
-    if (!binding_->command_is_finite())
-      throw std::runtime_error("the controller's command is not finite");
-    binding_->setpoints(binding_memory_(next), setpoints_);
+    if (remote_ == nullptr) {
+      if (!binding_->command_is_finite())
+        throw std::runtime_error("the controller's command is not finite");
+      binding_->setpoints(binding_memory_(next), setpoints_);
+    }
     write_controls(m, d);
     binding_->limit_friction(d, binding_memory_(state));
     const bool follows = watch_following(m, d);
@@ -326,6 +334,14 @@ void Instance::compute(const mjModel* m, mjData* d) {
     report_.status = ControllerStatus::NotFollowing;
   }
   fill_values();
+}
+
+bool Instance::set_remote_control(RemoteControl* remote) {
+  const int count = binding_->drive_reading_count();
+  if (count < 0) return false;
+  drives_.assign(static_cast<std::size_t>(count), 0.0);
+  remote_ = remote;
+  return true;
 }
 
 void Instance::write_controls(const mjModel* m, mjData* d) noexcept {

@@ -55,6 +55,8 @@ class Instance {
   /// plugin_state: ctrl and memory stay unchanged until a reset or until an older state is
   /// restored. Returns whether it is the first fault.
   bool set_fault(const mjData* d) noexcept;
+  /// Lets a remote controller drive the robot; null: its own does. Returns whether it can.
+  bool set_remote_control(RemoteControl* remote);
   /// An actuator that could not be driven in the last compute, the first time that there is one
   /// since the reset; -1: none.
   [[nodiscard]] int newly_lost_servo() noexcept;
@@ -96,6 +98,9 @@ class Instance {
   std::vector<int> controls_;          // addresses in ctrl
   int first_body_ = 0, end_body_ = 0;  // of the robot
   std::vector<Sensor> sensors_;
+
+  RemoteControl* remote_ = nullptr;  // drives the robot instead of its controller
+  std::vector<double> drives_;       // scratch: ArmLoop::DriveReading
 
   bool fault_reported_ = false, loss_reported_ = false;  // only suppress repeated warnings
 

@@ -15,8 +15,7 @@ BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
 }
 
 BoundJoint bind_joint(const mjModel* m, int joint, int actuator) {
-  const JointAddress address{joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint],
-                             m->jnt_bodyid[joint]};
+  const JointAddress address = joint_address(m, joint);
   return {address, servo_of(m, actuator, m->dof_damping[address.dof]),
           weighing_mass(m, address.body), m->jnt_type[joint] == mjJNT_SLIDE};
 }

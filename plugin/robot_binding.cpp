@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "binding/arm_model.hpp"
+#include "plugin/bound_mechanism.hpp"
 #include "tendril/model/names.hpp"
 #include "tendril/model_error.hpp"
 
@@ -16,13 +18,7 @@ bool is_below(const mjModel* m, int body, int root) noexcept {
 }
 
 int InstanceContext::require(mjtObj type, const std::string& name) const {
-  const std::string full = names(name);
-  const int id = mj_name2id(model, type, full.c_str());
-  if (id < 0) {
-    throw ModelError(std::string(mju_type2Str(type)) + " " + full +
-                     ": missing: the model must contain the robot described by the setting robot");
-  }
-  return id;
+  return require_element(model, names, type, name);
 }
 
 MeasurementFaultList faults_of(const InstanceContext& context) {
@@ -42,8 +38,10 @@ void JointAddress::read(const mjData* d, JointState& state) const noexcept {
 }
 
 JointAddress joint_address(const InstanceContext& context, const std::string& name) {
-  const mjModel* m = context.model;
-  const int joint = context.require(mjOBJ_JOINT, name);
+  return joint_address(context.model, context.require(mjOBJ_JOINT, name));
+}
+
+JointAddress joint_address(const mjModel* m, int joint) noexcept {
   return {joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint], m->jnt_bodyid[joint]};
 }
 
@@ -77,14 +75,6 @@ void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_
       R_WB.transpose() * Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
 }
 
-double numerical_damping_time(const mjModel* m) noexcept {
-  return m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
-}
-
-double joint_damping(const mjModel* m, const JointAddress& joint) noexcept {
-  return m->dof_damping[joint.dof] + numerical_damping_time(m) * m->jnt_stiffness[joint.joint];
-}
-
 double weighing_mass(const mjModel* m, int body) noexcept {
   if (m->ngravcomp == 0) return m->body_subtreemass[body];
   double mass = 0.0;
@@ -95,17 +85,7 @@ double weighing_mass(const mjModel* m, int body) noexcept {
 }
 
 Servo servo_of(const mjModel* m, int actuator, double passive_damping) {
-  const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
-  Servo servo{.gain = m->actuator_gainprm[actuator * mjNGAIN],
-              .stiffness = -bias[1],
-              .damping = numerical_damping_time(m) * -bias[1] - bias[2],
-              .passive_damping = passive_damping,
-              .offset = bias[0]};
-  if (m->actuator_forcelimited[actuator]) {
-    servo.min_force = m->actuator_forcerange[2 * actuator];
-    servo.max_force = m->actuator_forcerange[2 * actuator + 1];
-  }
-  return servo;
+  return servo_of(engine_actuator(m, actuator), numerical_damping_time(m), passive_damping);
 }
 
 bool can_be_driven(const mjModel* m, int actuator) noexcept {

@@ -15,6 +15,7 @@
 #include "controllers/interface/measurement_faults.hpp"
 #include "controllers/watch/following_watch.hpp"
 #include "plugin/instance_context.hpp"
+#include "plugin/remote_control.hpp"
 #include "tendril/model/fault_file.hpp"
 
 namespace tendril {
@@ -76,6 +77,12 @@ class RobotBinding {
   /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
   /// binding.
   virtual void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept = 0;
+  /// Numbers of ArmLoop::DriveReading; -1: no remote controller can drive the robot.
+  [[nodiscard]] virtual int drive_reading_count() const noexcept { return -1; }
+  /// Lets a remote controller drive the robot in this step: writes the setpoints.
+  virtual void exchange(const mjData* /*d*/, RemoteControl& /*remote*/, const Sensed& /*sensed*/,
+                        std::span<double> /*drives*/, std::span<double> /*setpoints*/,
+                        ControllerReport& /*report*/) noexcept {}
   /// Sets what of the model's friction depends on the state.
   virtual void limit_friction(mjData* /*d*/, std::span<const double> /*own*/) noexcept {}
   /// Keeps what is only known at the end of a step: the forces of its contacts.
@@ -168,6 +175,10 @@ class BindingOf : public RobotBinding {
   [[nodiscard]] const Measurement& seen() const noexcept {
     return seen_ ? seen_->measurement : measurement_;
   }
+  /// Shows this as what the controller saw, where it does not see the truth.
+  void show(const Measurement& measurement) noexcept {
+    if (seen_) seen_->measurement = measurement;
+  }
   void copy_seen(const BindingOf& source) noexcept {
     if (seen_) seen_->measurement = source.seen();
   }
@@ -198,6 +209,7 @@ struct JointAddress {
 
   void read(const mjData* d, JointState& state) const noexcept;
 };
+[[nodiscard]] JointAddress joint_address(const mjModel* m, int joint) noexcept;
 /// Throws ModelError if the robot has no such joint.
 [[nodiscard]] JointAddress joint_address(const InstanceContext& context, const std::string& name);
 /// Throws ModelError if the robot has a joint besides these whose name differs from that of one of
@@ -209,12 +221,6 @@ void require_no_more_joints(const InstanceContext& context, const std::vector<Jo
   for (const JointAddress& joint : joints) ids.push_back(joint.joint);
   require_no_more_joints(context, std::move(ids));
 }
-/// What the integrator adds to damping / stiffness of springs and servos [s]: `discrete` evaluates
-/// them at the end of the step.
-[[nodiscard]] double numerical_damping_time(const mjModel* m) noexcept;
-/// Damping of a joint, with what the integrator `discrete` adds to that of its spring
-/// [N m s/rad], [N s/m].
-[[nodiscard]] double joint_damping(const mjModel* m, const JointAddress& joint) noexcept;
 /// Pose of a mocap body in the frame of the body `base`.
 void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept;
 

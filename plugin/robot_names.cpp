@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 
@@ -23,6 +24,17 @@ std::string RobotNames::title() const {
   const std::size_t first = all.find_first_not_of(kJoints);
   if (first == all.npos) return "robot";
   return all.substr(first, all.find_last_not_of(kJoints) + 1 - first);
+}
+
+int require_element(const mjModel* m, const RobotNames& names, mjtObj type,
+                    const std::string& element) {
+  const std::string full = names(element);
+  const int id = mj_name2id(m, type, full.c_str());
+  if (id < 0) {
+    throw ModelError(std::string(mju_type2Str(type)) + " " + full +
+                     ": missing: the model must contain the robot described by the setting robot");
+  }
+  return id;
 }
 
 std::optional<RobotNames> split_name(std::string_view name, std::string_view word,

@@ -26,6 +26,10 @@ struct RobotNames {
   bool operator==(const RobotNames&) const = default;
 };
 
+/// Returns the index of an element that the robot must have. Throws ModelError.
+[[nodiscard]] int require_element(const mjModel* m, const RobotNames& names, mjtObj type,
+                                  const std::string& element);
+
 /// Splits a name at the first occurrence of `word` for which `fits` holds; nothing without one.
 [[nodiscard]] std::optional<RobotNames> split_name(
     std::string_view name, std::string_view word,

@@ -32,12 +32,10 @@ constexpr std::size_t kTurn = 3;  // numbers of a rotation vector
 
 }  // namespace
 
-SensorReadings::SensorReadings(const InstanceContext& context) {
-  const double timestep = context.model->opt.timestep;
-  require_sampled(sensors_of(context.robot), timestep);
-  const auto seed = static_cast<std::uint64_t>(context.settings.integer("sensor_seed"));
+SensorReadings::SensorReadings(const RobotDescription& robot, double timestep, std::uint64_t seed) {
+  require_sampled(sensors_of(robot), timestep);
   std::size_t largest = kTurn;
-  for_each_sensor(context.robot, [&](const EngineSensor& one) {
+  for_each_sensor(robot, [&](const EngineSensor& one) {
     const auto width = static_cast<std::size_t>(one.width);
     const std::size_t numbers = one.is_orientation ? kTurn : width;
     Reading& reading = readings_.emplace_back(
@@ -45,6 +43,7 @@ SensorReadings::SensorReadings(const InstanceContext& context) {
                 one.is_orientation});
     reading.memory = layout_.part(reading.faults.layout());
     reading.sample = layout_.index(-1, std::numeric_limits<int>::max(), -1);
+    reading.name = one.name;
     if (one.is_late) reading.late = layout_.numbers(width);
     size_ += width;
     largest = std::max(largest, width);
@@ -52,11 +51,9 @@ SensorReadings::SensorReadings(const InstanceContext& context) {
   seen_.resize(largest + 1);
 }
 
-void SensorReadings::bind(const InstanceContext& context) {
-  auto reading = readings_.begin();
-  for_each_sensor(context.robot, [&](const EngineSensor& one) {
-    reading++->address = context.model->sensor_adr[context.require(mjOBJ_SENSOR, one.name)];
-  });
+void SensorReadings::bind(const mjModel* m, const RobotNames& names) {
+  for (Reading& reading : readings_)
+    reading.address = m->sensor_adr[require_element(m, names, mjOBJ_SENSOR, reading.name)];
 }
 
 void SensorReadings::read(const mjData* d, std::span<const double> memory, std::span<double> next,

@@ -19,13 +19,13 @@ namespace tendril {
 class SensorReadings {
  public:
   /// Throws ModelError for a rate or a delay that the timestep does not allow.
-  explicit SensorReadings(const InstanceContext& context);
+  SensorReadings(const RobotDescription& robot, double timestep, std::uint64_t seed);
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
   /// Numbers of all readings.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Finds the sensors in a compiled model. Throws ModelError if one is missing.
-  void bind(const InstanceContext& context);
+  void bind(const mjModel* m, const RobotNames& names);
 
   /// Sensors of the engine that are read.
   [[nodiscard]] std::size_t count() const noexcept { return readings_.size(); }
@@ -45,6 +45,7 @@ class SensorReadings {
     bool is_orientation;
     Block memory = {}, late = {};  // `late` is empty for positions
     Slot<int> sample = {};         // number of the step of the last reading; -1: none
+    std::string name = {};         // of the sensor
     int address = -1;              // in sensordata
   };
 

@@ -109,7 +109,7 @@ ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanic
   parameters.gravity = gravity;
   parameters.tendons.assign(routes.begin(), routes.end());
   for (const ArmTendon& tendon : mechanics.tendon_drive().tendons()) {
-    parameters.tendon_stiffnesses.push_back(tendon.takes_length ? tendon.stiffness : 0.0);
+    parameters.tendon_stiffnesses.push_back(tendon.holding_stiffness());
     parameters.tendon_dampings.push_back(tendon.takes_length ? tendon.damping : 0.0);
   }
   return ElasticArm(robot, parameters);
@@ -131,9 +131,11 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
       input_{VectorXd::Zero(tendons_.tendon_count()), VectorXd::Zero(q.size()), {}},
       lengths_(VectorXd::Zero(tendons_.tendon_count())),
       speeds_(lengths_) {
-  for (int s = 0; s < estimator_.sensors().count(); ++s)
-    values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
-  arrived_.reserve(values_.size());
+  for (int s = 0; s < estimator_.sensors().count(); ++s) {
+    const VectorXd& values =
+        values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
+    arrived_.push_back({s, {values.data(), static_cast<std::size_t>(values.size())}});
+  }
 }
 
 /// Collects the readings of the estimator's sensors, and keeps the tensions.
@@ -160,10 +162,6 @@ void SensedArm::read(std::span<const double> readings, std::span<const bool> arr
     for (std::size_t j = 0; j < values.size(); ++j)
       values[j] = use.factor * numbers[j] + use.offset;
   }
-  arrived_.clear();
-  for (std::size_t s = 0; s < values_.size(); ++s)
-    arrived_.push_back(
-        {static_cast<int>(s), {values_[s].data(), static_cast<std::size_t>(values_[s].size())}});
 }
 
 void SensedArm::sense(std::span<const double> readings, std::span<const bool> arrived,
@@ -176,26 +174,24 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
   }
   read(readings, arrived, next);
   // Tensions at the commands of the last step, at the shape that was estimated then.
-  estimator_.estimate(own, estimate_);
+  estimate_.q = estimator_.coordinates(own);
   tendons_.lengths(estimate_.q, lengths_);
   const std::span<const ArmTendon> tendons = mechanics_.tendon_drive().tendons();
   for (std::size_t t = 0; t < tendons.size(); ++t) {
     const auto k = static_cast<Eigen::Index>(t);
-    const double stiffness = tendons[t].takes_length ? tendons[t].stiffness : 0.0;
-    input_.tension[k] =
-        tendons[t].tension(tendon_commands[t], lengths_[k], 0.0) - stiffness * lengths_[k];
+    input_.tension[k] = tendons[t].tension(tendon_commands[t], lengths_[k], 0.0) -
+                        tendons[t].holding_stiffness() * lengths_[k];
   }
   for (const ArmObservations::Use& use : observations_.uses) {
     if (use.tension_of < 0) continue;
     const auto k = static_cast<Eigen::Index>(use.tension_of);
     const ArmTendon& tendon = tendons[static_cast<std::size_t>(use.tension_of)];
-    input_.tension[k] =
-        memory_.tensions(next)[k] - (tendon.takes_length ? tendon.stiffness * lengths_[k] : 0.0);
+    input_.tension[k] = memory_.tensions(next)[k] - tendon.holding_stiffness() * lengths_[k];
   }
   input_.moment = memory_.moment(next);
   input_.base = {state.feed.position, state.spin.position};
   (void)estimator_.step(own, input_, arrived_);
-  estimator_.estimate(own, estimate_);
+  estimator_.mean(own, estimate_);
   spread(state);
 }
 

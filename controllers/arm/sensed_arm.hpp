@@ -56,8 +56,6 @@ class SensedArm {
   void command(const ArmMechanics::State& state, std::span<const double> setpoints,
                std::span<double> next) const noexcept;
 
-  [[nodiscard]] const ArmEstimate& estimate() const noexcept { return estimate_; }
-
  private:
   [[nodiscard]] static ElasticArm elastic_arm(const ContinuumRobot& robot,
                                               const ArmMechanics& mechanics,
@@ -78,8 +76,8 @@ class SensedArm {
   // Scratch.
   ArmEstimate estimate_;
   ArmInput input_;
-  std::vector<Eigen::VectorXd> values_;  // of each sensor of the estimator
-  std::vector<Reading> arrived_;
+  std::vector<Eigen::VectorXd> values_;  // of each sensor of the estimator; NaN: did not arrive
+  std::vector<Reading> arrived_;         // views of these
   Eigen::VectorXd lengths_, speeds_;
 };
 

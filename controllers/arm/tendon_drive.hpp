@@ -29,6 +29,8 @@ struct ArmTendon {
   double time_constant = 0.0;  ///< with which the tension follows its command [s]
 
   [[nodiscard]] double gain_at(double length) const noexcept;
+  /// With which its actuator holds its length [N/m].
+  [[nodiscard]] double holding_stiffness() const noexcept { return takes_length ? stiffness : 0.0; }
   [[nodiscard]] double tension(double command, double length, double speed) const noexcept;
 };
 

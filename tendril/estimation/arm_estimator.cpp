@@ -279,19 +279,29 @@ Innovation ArmEstimator::step(std::span<double> memory, const ArmInput& input,
   return sum;
 }
 
-void ArmEstimator::estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept {
+Eigen::Map<const Eigen::VectorXd> ArmEstimator::coordinates(
+    std::span<const double> memory) const noexcept {
+  return {memory_.now.x(memory).data(), arm_.coordinate_count()};
+}
+
+void ArmEstimator::mean(std::span<const double> memory, ArmEstimate& estimate) noexcept {
   const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
   load(memory, memory_.now);
   estimate.q = x_.head(n);
   estimate.q_rate = x_.segment(n, n);
   estimate.force = x_.segment<3>(2 * n);
   estimate.friction = x_.tail(t);
-  estimate.covariance.noalias() = L_ * L_.transpose();
   const Time& now = time(memory, 0);
   const BaseState base{now.feed(memory), now.spin(memory)};
   estimate.X_BE = arm_.pose(estimate.q, base, {}, jacobian_);
-  by_tip_.noalias() = jacobian_ * L_.topRows(n);
   estimate.X_BE.translation() = arm_.position(x_, base, {}, by_q_, by_force_);
+}
+
+void ArmEstimator::estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept {
+  const Eigen::Index n = arm_.coordinate_count();
+  mean(memory, estimate);
+  estimate.covariance.noalias() = L_ * L_.transpose();
+  by_tip_.noalias() = jacobian_ * L_.topRows(n);
   by_tip_.topRows<3>().noalias() = by_q_ * L_.topRows(n);
   by_tip_.topRows<3>().noalias() += by_force_ * L_.middleRows<3>(2 * n);
   estimate.tip_covariance.noalias() = by_tip_ * by_tip_.transpose();

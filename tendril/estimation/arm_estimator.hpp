@@ -95,6 +95,11 @@ class ArmEstimator {
   /// Advances by one timestep. The input acted during it; the readings arrived at its end.
   Innovation step(std::span<double> memory, const ArmInput& input,
                   std::span<const Reading> readings) noexcept;
+  /// The coordinates of the present estimate.
+  [[nodiscard]] Eigen::Map<const Eigen::VectorXd> coordinates(
+      std::span<const double> memory) const noexcept;
+  /// Writes the present estimate without its covariances.
+  void mean(std::span<const double> memory, ArmEstimate& estimate) noexcept;
   /// Writes the present estimate.
   void estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace tendril {
 namespace {
 
@@ -121,6 +123,11 @@ std::vector<std::string> MjcfDocument::driven_actuators() const {
   for (const auto& node : actuator.children())
     if (!commanded_by_user_.contains(node.get())) driven.push_back(*node->find("name"));
   return driven;
+}
+
+double MjcfDocument::start_position(const XmlNode& joint) const {
+  const auto at = start_.find(&joint);
+  return at == start_.end() ? 0.0 : std::strtod(at->second.c_str(), nullptr);
 }
 
 /// Collects positions as the engine orders joints: those of a body before those of its children.

@@ -77,6 +77,8 @@ class MjcfDocument {
 
   /// Names of the actuators that controllers drive.
   [[nodiscard]] std::vector<std::string> driven_actuators() const;
+  /// Position of a hinge or a slide in the keyframe [rad], [m].
+  [[nodiscard]] double start_position(const XmlNode& joint) const;
 
   /// The document, once it is complete; sections without elements are left out.
   [[nodiscard]] std::string text();

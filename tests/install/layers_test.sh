@@ -32,7 +32,8 @@ controllers/interface  : tendril tendril/kinematics tendril/geometry tendril/con
 controllers/watch      : tendril controllers/interface
 controllers/*          : tendril tendril/* controllers/interface controllers/watch
 controllers            : tendril controllers/*
-plugin                 : tendril tendril/* controllers controllers/*
+binding                : tendril tendril/* controllers controllers/*
+plugin                 : tendril tendril/* controllers controllers/* binding
 
 simulation/files       : tendril tendril/model
 simulation/engine      : tendril tendril/model controllers plugin
@@ -46,7 +47,7 @@ rendering              : tendril tendril/model tendril/recording simulation/file
 apps/tendril/window    : tendril tendril/* simulation/* rendering
 apps/tendril           : tendril tendril/* controllers/interface simulation/* rendering apps/tendril/window bench/published
 apps/examples          : tendril/* controllers/interface plugin simulation/rollout
-python/src             : tendril tendril/* controllers controllers/* plugin simulation/* rendering
+python/src             : tendril tendril/* controllers controllers/* binding plugin simulation/* rendering
 
 bench/published        : tendril tendril/*
 bench/peer_ik          : tendril/kinematics tendril/ik
@@ -54,7 +55,7 @@ bench                  : tendril tendril/* simulation/scene simulation/rollout t
 '
 
 # "FILE FOLDER INCLUDED_FOLDER" of every #include "..." of another folder
-pairs=$(find tendril controllers plugin simulation rendering apps python/src bench -name '*.[ch]pp' |
+pairs=$(find tendril controllers binding plugin simulation rendering apps python/src bench -name '*.[ch]pp' |
   xargs grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^".][^"]*/[^"]*"' | awk -F '"' '
     # a folder below tendril/X, controllers/X or simulation/X belongs to it
     function room(file) {

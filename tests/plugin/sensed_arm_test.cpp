@@ -4,7 +4,9 @@
 #include <cmath>
 #include <regex>
 
-#include "plugin/bound_chain.hpp"
+#include "binding/arm_model.hpp"
+#include "plugin/bound_mechanism.hpp"
+#include "plugin/robot_binding.hpp"
 #include "tests/plugin/test_scenes.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/random.hpp"
@@ -78,24 +80,24 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   const DataPtr data = make_data(model);
   for (int i = 0; i < m->nq; ++i)
     data->qpos[i] += (m->jnt_type[i] == mjJNT_SLIDE ? 0.01 : 0.3) * random.uniform(-1.0, 1.0);
+  const Mechanism mechanism = bound_mechanism(m, {"A_", ""});
+  const ArmModel parts(mechanism, parse_as<ContinuumDescription>(arm, "arm.toml"), {});
+  const auto address = [&](int joint) {
+    return joint < 0 ? JointAddress()
+                     : joint_address(m, mechanism.joints[static_cast<std::size_t>(joint)].id);
+  };
   std::vector<JointAddress> joints;
-  JointAddress feed, spin;
-  for (int j = 0; j < m->njnt; ++j) {
-    const std::string name = mj_id2name(m, mjOBJ_JOINT, j);
-    const JointAddress address{j, m->jnt_qposadr[j], m->jnt_dofadr[j], m->jnt_bodyid[j]};
-    if (name == "A_feed") {
-      feed = address;
-    } else if (name == "A_spin") {
-      spin = address;
-    } else if (name.starts_with("A_s")) {
-      joints.push_back(address);
-    } else {  // of the gripper: stays where the model has it
-      data->qpos[address.qpos] = m->qpos0[address.qpos];
-    }
+  for (const int joint : parts.joints) joints.push_back(address(joint));
+  const JointAddress feed = address(parts.feed), spin = address(parts.spin);
+  for (int j = 0; j < m->njnt; ++j) {  // those of the gripper stay where the model has them
+    if (std::string(mj_id2name(m, mjOBJ_JOINT, j)).starts_with("A_s") || j == feed.joint ||
+        j == spin.joint)
+      continue;
+    data->qpos[m->jnt_qposadr[j]] = m->qpos0[m->jnt_qposadr[j]];
   }
   mj_forward(m, data.get());
   const int base = mj_name2id(m, mjOBJ_BODY, "A_base"), tip = mj_name2id(m, mjOBJ_SITE, "A_tip");
-  ArmChain chain = bound_chain(m, base, tip, joints, feed, spin);
+  ArmChain chain = parts.chain(mechanism);
   ArmMechanics::State state, expected;
   state.joints.resize(joints.size());
   expected.joints.resize(joints.size());

@@ -1,10 +1,10 @@
+#include "binding/arm_controllers.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "plugin/arm_binding.hpp"
-#include "plugin/bind_robot.hpp"
 #include "tendril/model/continuum/drive_damping.hpp"
 #include "tendril/model_error.hpp"
 
@@ -13,15 +13,13 @@ namespace {
 
 /// What an arm's body does against each coordinate.
 std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const Actuation& actuation,
-                                   const mjModel* m) {
+                                   double numerical_damping_time) {
   const ContinuumRobot robot = arm.kinematics();
   std::vector<BodySpring> springs(static_cast<std::size_t>(robot.coordinate_count()));
-  // The engine's part included (joint_damping).
-  const double least = m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
   for (int i = 0; i < robot.section_count(); ++i) {
     const SectionPhysics& physics = arm.physics[static_cast<std::size_t>(i)];
     const auto k = static_cast<std::size_t>(robot.coordinate_index(i));
-    const double time = std::max(physics.damping_time, least);
+    const double time = std::max(physics.damping_time, numerical_damping_time);
     const double bend = physics.bending_stiffness / physics.unloaded_length;
     const double bend_damping = time * bend + damping_outside(arm, physics.bend);
     double lag = 0.0;
@@ -45,11 +43,11 @@ std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const Actuat
 }
 
 /// Refuses a controller whose commands the actuators cannot follow.
-void require_commands(const InstanceContext& context, const ContinuumDescription& arm,
+void require_commands(const std::string& controller, const ContinuumDescription& arm,
                       CommandKind commands) {
   const auto refuse = [&](const std::string& what, const std::string& must, const char* kind) {
-    throw ModelError("robot: " + what + ": must be " + must + ": " + context.kind.name +
-                     " commands " + kind);
+    throw ModelError("robot: " + what + ": must be " + must + ": " + controller + " commands " +
+                     kind);
   };
   for (std::size_t i = 0; i < arm.sections.size(); ++i) {
     const SectionPhysics& physics = arm.physics[i];
@@ -68,23 +66,25 @@ void require_commands(const InstanceContext& context, const ContinuumDescription
       refuse("tendon " + tendon.name + ": command = \"length\"", "\"tension\"", kind);
   }
   if (commands == CommandKind::Tensions && tendon_count(arm) == 0)
-    throw ModelError("robot: has no tendons or chambers: " + context.kind.name +
+    throw ModelError("robot: has no tendons or chambers: " + controller +
                      " commands tensions, must have some");
 }
 
 }  // namespace
 
-std::unique_ptr<ArmController> ArmBinding::make_controller(const InstanceContext& context,
-                                                           const ContinuumDescription& description,
-                                                           SceneQuery& scene) {
-  const auto* const make = context.kind.make.of<ArmContext>();
+std::unique_ptr<ArmController> make_arm_controller(const ControllerKind& kind,
+                                                   const Settings& settings,
+                                                   const ContinuumDescription& description,
+                                                   const ArmTiming& timing, SceneQuery& scene) {
+  const auto* const make = kind.make.of<ArmContext>();
   if (make == nullptr) return nullptr;
   const ContinuumRobot robot = description.kinematics();
   const Actuation driven = actuation(description);
-  const std::vector<BodySpring> springs = springs_of(description, driven, context.model);
+  const std::vector<BodySpring> springs =
+      springs_of(description, driven, timing.numerical_damping_time);
   auto controller = (*make)({.robot = robot,
-                             .settings = context.settings,
-                             .timestep = context.model->opt.timestep,
+                             .settings = settings,
+                             .timestep = timing.timestep,
                              .feed_force_limit = robot.base().feed_limit > 0.0
                                                      ? description.base_physics.feed_force_limit
                                                      : std::numeric_limits<double>::infinity(),
@@ -97,10 +97,8 @@ std::unique_ptr<ArmController> ArmBinding::make_controller(const InstanceContext
                              .actuation = driven,
                              .tendon_count = tendon_count(description),
                              .scene = scene});
-  require_commands(context, description, controller->commands());
+  require_commands(kind.name, description, controller->commands());
   return controller;
 }
-
-const RobotBinder& arm_binder() noexcept { return kBinder<ArmBinding>; }
 
 }  // namespace tendril

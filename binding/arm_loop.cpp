@@ -1,0 +1,154 @@
+#include "binding/arm_loop.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "binding/fundamental_mode.hpp"
+#include "tendril/model/continuum/observations.hpp"
+#include "tendril/model/continuum/tendon_statics.hpp"
+
+namespace tendril {
+namespace {
+
+/// Rate of the mean of what twist does to the tip, of the frequency of its swing.
+constexpr double kSwingRate = 0.3;
+
+bool has_twist(const ContinuumDescription& description) {
+  return std::ranges::any_of(description.physics, [](const SectionPhysics& section) {
+    return section.torsional_stiffness > 0.0;
+  });
+}
+
+}  // namespace
+
+ArmLoop::Memory::Memory(const ContinuumDescription& description, bool is_sensed, double timestep) {
+  const int n = description.kinematics().coordinate_count(), t = tendon_count(description);
+  command = layout.vector(n);
+  moments = layout.numbers(static_cast<std::size_t>(n));
+  tendons = layout.numbers(static_cast<std::size_t>(t));
+  turns = layout.numbers(static_cast<std::size_t>(std::ranges::count(
+      description.sections, SectionRotation::Turning, &SectionParameters::rotation)));
+  if (has_twist(description)) {
+    twists = layout.numbers(description.sections.size());
+    swing_mean = layout.vector(6);
+  }
+  if (is_sensed)
+    sensed =
+        layout.part(SensedArm::Memory(n, t, observations(description, timestep), timestep).layout);
+}
+
+ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& description,
+                 ArmMechanics::Options options, bool is_sensed, ArmMeasurement& measurement)
+    : robot_(description.kinematics()),
+      model_(mechanism, description, std::move(options)),
+      memory_(description, is_sensed, mechanism.timestep),
+      timestep_(mechanism.timestep) {
+  const FundamentalMode mode = fundamental_mode(mechanism, model_);
+  measurement.fundamental_mode_damping = mode.damping;
+  measurement.swing_period = swing_period(mode);
+  const auto add_joint = [&](int joint, const ArmBaseJoint& base) {
+    if (joint < 0) return;
+    const std::string& name = mechanism.joints[static_cast<std::size_t>(joint)].name;
+    const int actuator = model_.actuators[static_cast<std::size_t>(base.servo)];
+    drives_.push_back({name, actuator});
+    drives_.push_back({name + "_rate", actuator});
+  };
+  add_joint(model_.feed, mechanics().feed());
+  add_joint(model_.spin, mechanics().spin());
+  for (std::size_t t = 0; t < model_.tendons.size(); ++t) {
+    const int actuator = model_.actuators[mechanics().servos().size() + t];
+    const Mechanism::Actuator& of = mechanism.actuators[static_cast<std::size_t>(actuator)];
+    if (!of.is_slow) continue;
+    drives_.push_back({of.name, actuator});
+    slow_tendons_.push_back(t);
+  }
+}
+
+void ArmLoop::use_sensors(const Mechanism& mechanism, const ContinuumDescription& description,
+                          const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB) {
+  ArmObservations seen = observations(description, mechanism.timestep);
+  for (ArmObservations::Use& use : seen.uses) {
+    if (use.sensor < 0 ||
+        seen.sensors[static_cast<std::size_t>(use.sensor)].kind != SensorKind::TendonLength)
+      continue;
+    const int tendon = model_.tendons[static_cast<std::size_t>(use.index)];
+    use.offset = -mechanism.tendons[static_cast<std::size_t>(tendon)].length;
+  }
+  sensed_.emplace(robot_, mechanics(), tendon_routes(description), model_.chain(mechanism),
+                  std::move(seen), gravity, R_WB, model_.start(mechanism), timestep_);
+}
+
+void ArmLoop::sense(std::span<const double> readings, std::span<const bool> arrived,
+                    std::span<const double> tendon_commands, std::span<double> next_own,
+                    ArmMechanics::State& state) noexcept {
+  sensed_->sense(readings, arrived, tendon_commands, memory_.sensed(next_own), state);
+}
+
+void ArmLoop::measure(const ArmMechanics::State& state, std::span<const double> tendon_commands,
+                      std::span<const double> own, ArmMeasurement& out) noexcept {
+  model_.mechanics.measure(state, memory_.feed_setpoint(own), out);
+  if (!model_.twists.empty()) out.twist_swing -= memory_.swing_mean(own);
+  model_.mechanics.measure_actuators(memory_.moments(own), state, tendon_commands, out);
+}
+
+void ArmLoop::setpoints(const ArmMechanics::State& state, const ArmMeasurement& measurement,
+                        const ArmCommand& command, std::span<double> next_own,
+                        std::span<double> setpoints) noexcept {
+  ArmMechanics& mechanics = model_.mechanics;
+  mechanics.setpoints(state, measurement, command, memory_.turns(next_own),
+                      memory_.twists(next_own), setpoints);
+  memory_.command(next_own) = mechanics.joint_command();
+  if (!model_.twists.empty())
+    memory_.swing_mean(next_own) +=
+        std::min(1.0, kSwingRate * mechanics.twists().swing_frequency() * timestep_) *
+        measurement.twist_swing;
+}
+
+void ArmLoop::keep(const ArmMechanics::State& state, std::span<const double> setpoints,
+                   std::span<double> next_own) const noexcept {
+  const ArmMechanics& mechanics = model_.mechanics;
+  mechanics.servo_moments(state, setpoints, memory_.moments(next_own));
+  if (sensed_) sensed_->command(state, setpoints, memory_.sensed(next_own));
+  std::ranges::copy(setpoints.last(model_.tendons.size()), memory_.tendons(next_own).begin());
+  if (mechanics.has_feed())
+    memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics.feed().servo)];
+}
+
+void ArmLoop::read_drives(std::span<const double> readings, std::span<const double> own,
+                          ArmMechanics::State& state,
+                          std::span<double> tendon_commands) const noexcept {
+  auto next = readings.begin();
+  for (JointState* joint :
+       {model_.feed >= 0 ? &state.feed : nullptr, model_.spin >= 0 ? &state.spin : nullptr}) {
+    if (joint == nullptr) continue;
+    joint->position = *next++;
+    joint->velocity = *next++;
+  }
+  std::ranges::copy(memory_.tendons(own), tendon_commands.begin());
+  for (const std::size_t t : slow_tendons_) tendon_commands[t] = *next++;
+}
+
+bool is_finite(const ArmCommand& command) noexcept {
+  return command.q.allFinite() && command.q_rate.allFinite() && command.moment.allFinite() &&
+         command.tension.allFinite() && std::isfinite(command.base.feed) &&
+         std::isfinite(command.base.spin) && std::isfinite(command.feed_rate) &&
+         command.carrier.allFinite() && command.carrier_rate.allFinite();
+}
+
+void forget(ArmCommand& command, CommandKind kind, const Eigen::VectorXd& q) noexcept {
+  if (kind == CommandKind::Setpoints)
+    command.q.setZero();
+  else
+    command.q = q;
+  command.q_rate.setZero();
+  command.moment.setZero();
+  command.tension.setZero();
+  command.plan.setZero();
+  command.base = {};
+  command.feed_rate = 0.0;
+  command.carrier_rate.setZero();
+  command.has_plan = true;
+}
+
+}  // namespace tendril

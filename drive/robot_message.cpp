@@ -1,0 +1,42 @@
+#include "drive/robot_message.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tendril {
+namespace {
+using Pose = Eigen::Matrix<double, 3, 4, Eigen::RowMajor>;
+}
+
+RobotMessage::RobotMessage(std::size_t readings, std::size_t sensors)
+    : readings_(readings), counts_(sensors, 0.0), arrived_(std::make_unique<bool[]>(sensors)) {}
+
+void RobotMessage::reset() noexcept { std::ranges::fill(counts_, 0.0); }
+
+void RobotMessage::pack(std::span<const double> readings, std::span<const bool> arrived,
+                        std::span<const double> drives, const Eigen::Isometry3d* target,
+                        std::span<double> message) noexcept {
+  auto next = std::ranges::copy(readings, message.begin()).out;
+  next = std::ranges::copy(drives, next).out;
+  for (std::size_t i = 0; i < counts_.size(); ++i) *next++ = counts_[i] += arrived[i] ? 1.0 : 0.0;
+  Eigen::Map<Pose> pose(&*next);
+  if (target != nullptr)
+    pose = target->matrix().topRows<3>();
+  else
+    pose.setConstant(std::numeric_limits<double>::quiet_NaN());
+}
+
+DriveLoop::Message RobotMessage::unpack(std::span<const double> message) noexcept {
+  const std::span<const double> counts = message.subspan(readings_, counts_.size());
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    arrived_[i] = counts[i] > counts_[i];
+    counts_[i] = arrived_[i] ? counts[i] : counts_[i];
+  }
+  const Eigen::Map<const Pose> pose(message.subspan(readings_ + counts_.size()).data());
+  target_.matrix().topRows<3>() = pose;
+  return {.readings = message.first(readings_),
+          .arrived = {arrived_.get(), counts_.size()},
+          .target = pose.allFinite() ? &target_ : nullptr};
+}
+
+}  // namespace tendril

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <Eigen/Geometry>
+#include <span>
+
+#include "controllers/interface/arm_controller.hpp"
+#include "plugin/robot_names.hpp"
+
+namespace tendril {
+
+/// A controller elsewhere, on the other side of a link, which drives an arm of the model instead of
+/// the one of its plugin. The plugin is the robot's electronics then: it reads the sensors and
+/// gives the actuators their commands. What the instance keeps in `plugin_state` has nothing of
+/// that controller.
+class RemoteControl {
+ public:
+  virtual ~RemoteControl() = default;
+
+  /// What the robot sends in a step.
+  struct Sent {
+    double time;                       ///< [s]
+    std::span<const double> readings;  ///< of all sensors, one after the other
+    std::span<const bool> arrived;     ///< one flag for each
+    std::span<const double> drives;    ///< ArmLoop::DriveReading
+    const Eigen::Isometry3d* target;   ///< base frame; null: the arm has none
+  };
+  /// Exchanges one message each way. On entry `commands` are those in force. Allocates nothing.
+  virtual void exchange(const Sent& sent, std::span<double> commands) noexcept = 0;
+
+  /// What is known here of the controller after an exchange; its report says what it sees.
+  struct Known {
+    ControllerStatus status = ControllerStatus::Working;
+    const ControllerReport* report = nullptr;
+    const ArmCommand* command = nullptr;
+    const ArmMeasurement* seen = nullptr;
+  };
+  [[nodiscard]] virtual Known known() const noexcept = 0;
+};
+
+/// Lets a remote controller drive the arm with these names in `d`, from the next step on; null: its
+/// own controller does again. Throws ModelError if no controller of this library has such an arm.
+/// @param remote  must outlive it
+void set_remote_control(const mjModel* m, mjData* d, const RobotNames& names,
+                        RemoteControl* remote);
+
+}  // namespace tendril
