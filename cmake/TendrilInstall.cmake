@@ -1,6 +1,6 @@
 # Files installed by `cmake --install`. One CMake component for each set of dependencies:
 #   core            tendril::core, estimation, planning, snake, mobile, control  Eigen
-#   model           tendril::model, binding                          + toml++, fmt
+#   model           tendril::model, binding, drive                   + toml++, fmt
 #   rollout_blocks  tendril::rollout_blocks                          zlib
 #   recording       tendril::recording                               + HDF5
 #   plugin_host     tendril::plugin_host                             model + MuJoCo
@@ -38,7 +38,7 @@ tendril_install_libraries(core ${include}/tendril tendril_control)
 set(components core)
 if(TARGET tendril_model)
   tendril_install_libraries(model ${include} tendril_model)
-  tendril_install_libraries(model ${include}/tendril tendril_binding)
+  tendril_install_libraries(model ${include}/tendril tendril_binding tendril_drive)
   list(APPEND components model)
 endif()
 if(TARGET tendril_recording)

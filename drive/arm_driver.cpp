@@ -67,7 +67,10 @@ class ArmDriver::Scene final : public SceneQuery {
 };
 
 ArmDriver::ArmDriver(ContinuumDescription robot, const Options& options)
-    : robot_(std::move(robot)), measurement_(sizes(robot_)), command_(sizes(robot_)) {
+    : link_delay_(options.link_delay),
+      robot_(std::move(robot)),
+      measurement_(sizes(robot_)),
+      command_(sizes(robot_)) {
   if (!(options.timestep > 0.0 && std::isfinite(options.timestep)))
     throw ModelError("timestep = " + std::to_string(options.timestep) + " s: must be positive");
   if (!(options.link_delay >= 0.0 && std::isfinite(options.link_delay)))
@@ -154,6 +157,8 @@ bool ArmDriver::step(double time, std::span<const double> readings, std::span<co
   if (report_.status == ControllerStatus::Fault) return false;
   std::ranges::copy(memory_, next_.begin());
   loop_->read_drives(readings.subspan(sensor_numbers_), own(memory_), state_, tendon_commands_);
+  for (JointState* const joint : {&state_.feed, &state_.spin})
+    joint->position += link_delay_ * joint->velocity;
   loop_->sense(readings.first(sensor_numbers_), arrived, tendon_commands_, own(next_), state_);
   measurement_.time = time;
   loop_->measure(state_, tendon_commands_, own(next_), measurement_);

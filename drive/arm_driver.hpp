@@ -27,8 +27,11 @@ class ArmDriver {
     /// What the integrator of a simulated robot adds to the damping of springs and servos
     /// (Mechanism::numerical_damping_time) [s]; 0: a robot.
     double numerical_damping_time = 0.0;
-    double link_delay = 0.0;                   ///< by which readings come late on their way [s]
-    Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< world frame [m/s^2]
+    /// From a reading to when a command that follows from it acts: the mean delays of the link,
+    /// both ways [s]. The controller sees the robot as it is when its commands arrive: for the
+    /// estimator all readings are late by this, and feed and spin go on at their speed.
+    double link_delay = 0.0;
+    Eigen::Vector3d gravity{0.0, 0.0, -9.81};            ///< world frame [m/s^2]
     Eigen::Matrix3d R_WB = Eigen::Matrix3d::Identity();  ///< orientation of the base, which stays
   };
   /// A reading of the robot, in the order of `step`.
@@ -83,6 +86,8 @@ class ArmDriver {
  private:
   class Scene;
   [[nodiscard]] std::span<double> own(std::vector<double>& memory) const noexcept;
+
+  double link_delay_;
 
   ContinuumDescription robot_;
   Mechanism mechanism_;

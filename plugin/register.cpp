@@ -6,6 +6,7 @@
 
 #include "plugin/binary_model.hpp"
 #include "plugin/built_in_plugins.hpp"
+#include "plugin/remote_control.hpp"
 
 mjPLUGIN_LIB_INIT(tendril) { tendril::register_built_in_plugins(); }
 
@@ -23,4 +24,11 @@ extern "C" __attribute__((visibility("default"))) const char* tendril_bind_plugi
     reason = error.what();
   }
   return reason.c_str();
+}
+
+/// `set_remote_control` for programs with another copy of the library.
+extern "C" __attribute__((visibility("default"))) const char* tendril_set_remote_control(
+    const char* build, const mjModel* m, mjData* d, const char* prefix, const char* suffix,
+    tendril::RemoteControl* remote) noexcept {
+  return tendril::set_own_remote_control(build, m, d, prefix, suffix, remote);
 }

@@ -42,7 +42,19 @@ class RemoteControl {
 /// Lets a remote controller drive the arm with these names in `d`, from the next step on; null: its
 /// own controller does again. Throws ModelError if no controller of this library has such an arm.
 /// @param remote  must outlive it
+///
+/// The engine's plugins may be those of another library than this program's, libtendril.so: then
+/// it is asked, if it is of the same build.
 void set_remote_control(const mjModel* m, mjData* d, const RobotNames& names,
                         RemoteControl* remote);
+
+/// What libtendril.so exports for it.
+using SetRemoteControl = const char*(const char* build, const mjModel* m, mjData* d,
+                                     const char* prefix, const char* suffix, RemoteControl* remote);
+inline constexpr const char* kSetRemoteControl = "tendril_set_remote_control";
+/// The same for the plugins of this library. Returns what is wrong, or null.
+[[nodiscard]] const char* set_own_remote_control(const char* build, const mjModel* m, mjData* d,
+                                                 const char* prefix, const char* suffix,
+                                                 RemoteControl* remote) noexcept;
 
 }  // namespace tendril

@@ -9,6 +9,11 @@ namespace tendril {
 /// report could not be written, 130 interrupted.
 void add_run_command(CommandLine& line);
 
+/// `tendril drive`: the controller of a robot file against a robot (docs/guide/drive.md). Exit
+/// code: those of `tendril run`; with the log of a robot 0 all commands are bitwise equal, 1 some
+/// differ.
+void add_drive_command(CommandLine& line);
+
 /// `tendril view`. Exit code: 0 the window was closed, 3 the scene diverged before the screenshot,
 /// 4 no display.
 void add_view_command(CommandLine& line);

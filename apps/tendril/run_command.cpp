@@ -1,3 +1,5 @@
+#include "apps/tendril/run_command.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +18,6 @@
 #include <set>
 
 #include "apps/tendril/commands.hpp"
-#include "apps/tendril/image_arguments.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/terminal.hpp"
@@ -37,27 +38,8 @@
 namespace tendril {
 namespace {
 
-constexpr int kExitCheckFailed = 1;
 constexpr int kExitDiverged = 3;
 constexpr int kExitInputOutput = 4;
-
-struct RunArguments {
-  std::string file;
-  std::string out;
-  std::string duration;
-  std::string seed;
-  std::string controller;
-  std::vector<std::string> set;
-  ImageArguments image;
-  std::optional<double> frame_rate;
-  bool sensed = false;
-  bool json = false;
-  bool list_files = false;
-  bool video = false;
-  bool no_record = false;
-  bool no_report = false;
-  bool quiet = false;
-};
 
 template <class Number>
 std::optional<Number> parsed(const std::string& text) {
@@ -283,13 +265,15 @@ Renderings make_renderings(const RunArguments& arguments, const InterruptRequest
 }
 
 void print_result(const RunArguments& arguments, const simulation::RunResult& result,
-                  const std::filesystem::path& out, const std::vector<std::string>& files) {
+                  const std::filesystem::path& out, const std::vector<std::string>& files,
+                  const std::string& more_lines) {
   print_checks(result);
   if (result.outcome != simulation::Outcome::Done && !result.checks.empty())
     say("the run {}: it does not pass, whatever the checks of its part say\n",
         result.outcome == simulation::Outcome::Diverged ? "diverged" : "was interrupted");
   if (arguments.quiet) return;
   print_robots(result);
+  say("{}", more_lines);
   say("{:.2f} s simulated in {:.2f} s, {:.1f} x real time; step {:.0f} us mean, {:.0f} us p99.9\n",
       result.simulated_time, result.wall_time, result.real_time_factor, result.step_times.mean,
       result.step_times.p999);
@@ -315,7 +299,11 @@ int list_files(const simulation::Experiment& experiment, const simulation::RunCh
   return 0;
 }
 
-int run(const RunArguments& arguments) {
+}  // namespace
+
+int run_experiment_command(const RunArguments& arguments,
+                           const std::function<void(simulation::RunOptions&)>& change,
+                           const std::function<std::string()>& more_lines) {
   simulation::require_kind(arguments.file, "run", simulation::kRunnable);
   simulation::Experiment experiment = simulation::load_experiment(arguments.file);
   simulation::RunOptions options;
@@ -330,6 +318,7 @@ int run(const RunArguments& arguments) {
       std::move(experiment), options.changes.seed.value_or(experiment.seed), out / "scene");
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
+  if (change) change(options);
   options.on_loaded = [&](const mjModel& model) {
     simulation::require_camera(model, arguments.image.camera);
     if (folder.clear(arguments))
@@ -362,7 +351,7 @@ int run(const RunArguments& arguments) {
   if (arguments.json) {
     print_data(summary);
   } else {
-    print_result(arguments, result, out, files);
+    print_result(arguments, result, out, files, more_lines ? more_lines() : std::string());
   }
   std::fflush(stdout);
   if (!result.reason.empty()) {
@@ -380,13 +369,7 @@ int run(const RunArguments& arguments) {
   return exit_code == 0 && !renderings.problems.empty() ? kExitInputOutput : exit_code;
 }
 
-}  // namespace
-
-void add_run_command(CommandLine& line) {
-  const Command command = line.command("run", "Runs an experiment or a scene headless");
-  const auto arguments = std::make_shared<RunArguments>();
-  command.option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
-      .required();
+void add_run_options(const Command& command, const std::shared_ptr<RunArguments>& arguments) {
   command
       .option(
           "--out", arguments->out,
@@ -396,12 +379,8 @@ void add_run_command(CommandLine& line) {
                  "simulated time, s [that of the experiment, or 10]");
   command.option("--seed", arguments->seed,
                  "seed of [vary], integer >= 0 [that of the experiment, or 0]");
-  command.option("--controller", arguments->controller,
-                 "plugin for the robots, e.g. tendril.reach");
   command.option("--set", arguments->set,
                  "change a setting: key=value, e.g. option.timestep=0.004; may be repeated");
-  command.flag("--sensed", arguments->sensed,
-               "controllers see what an estimator makes of the robots' sensors, not the truth");
   command.flag("--json", arguments->json, "print summary.json instead of the table");
   const Option video =
       command.flag("--video", arguments->video, "render video.mp4 from the recording");
@@ -414,6 +393,18 @@ void add_run_command(CommandLine& line) {
       .excludes(camera);
   command.flag("--no-report", arguments->no_report, "do not write report.html");
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
+}
+
+void add_run_command(CommandLine& line) {
+  const Command command = line.command("run", "Runs an experiment or a scene headless");
+  const auto arguments = std::make_shared<RunArguments>();
+  command.option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
+      .required();
+  add_run_options(command, arguments);
+  command.option("--controller", arguments->controller,
+                 "plugin for the robots, e.g. tendril.reach");
+  command.flag("--sensed", arguments->sensed,
+               "controllers see what an estimator makes of the robots' sensors, not the truth");
   command.flag("--list-files", arguments->list_files,
                "print the files that the run reads, as JSON, and run nothing");
   command.footer(
@@ -424,7 +415,7 @@ void add_run_command(CommandLine& line) {
       "Exit codes: 0 all checks hold, 1 a check failed or a robot ended with a fault, jammed or "
       "without reaching its target, 2 bad input, 3 diverged, 4 input/output or no video or report, "
       "130 interrupted");
-  command.action([arguments] { return run(*arguments); });
+  command.action([arguments] { return run_experiment_command(*arguments); });
 }
 
 }  // namespace tendril

@@ -103,7 +103,8 @@ class PyRun {
     const auto open = python_recording(std::move(create));
     const nb::gil_scoped_release unlocked;
     const simulation::EngineLog log;
-    run_->record(open, other_engine);
+    run_->record(open, other_engine.empty() ? RolloutAttributes()
+                                            : RolloutAttributes{{"stepped_by", other_engine}});
   }
 
   void step() {

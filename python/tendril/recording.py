@@ -64,7 +64,7 @@ class Recording(RecordedRun):
         import mujoco
         import numpy as np
 
-        if "stepped_by" in self.texts:  # by another engine: as it is recorded
+        if {"stepped_by", "driven_by"} & self.texts.keys():  # by something else: as it is recorded
             return self._shown_data(row)
         full = self._read("integration/row", None)
         index = max(int(np.searchsorted(full, row)) - 1, 0)

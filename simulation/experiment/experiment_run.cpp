@@ -130,11 +130,11 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
 
 ExperimentRun::~ExperimentRun() = default;
 
-void ExperimentRun::record(const OpenRecording& open, const std::string& other_engine) {
+void ExperimentRun::record(const OpenRecording& open, const RolloutAttributes& more) {
   const std::size_t known = result_.notices.size();
   RolloutAttributes attributes = recording_attributes(experiment_, run_, model_, result_.seed,
                                                       result_.command_line, result_.notices);
-  if (!other_engine.empty()) attributes["stepped_by"] = other_engine;
+  for (const auto& [key, text] : more) attributes[key] = text;
   tell_since(known);
   recorder_ = std::make_unique<RunRecorder>(model_, attributes, open);
   recorder_->append(data_, 0, 0.0);

@@ -57,9 +57,10 @@ class ExperimentRun {
   ExperimentRun(const ExperimentRun&) = delete;
   ExperimentRun& operator=(const ExperimentRun&) = delete;
 
-  /// Begins a recording, before the first step. One whose steps another engine makes has its name:
-  /// it cannot be replayed.
-  void record(const OpenRecording& open, const std::string& other_engine = {});
+  /// Begins a recording, before the first step.
+  /// @param more  attributes: `stepped_by` is the name of another engine that makes the steps,
+  ///              `driven_by` the file of a remote controller; it cannot be replayed then
+  void record(const OpenRecording& open, const RolloutAttributes& more = {});
 
   /// Tells whether there is no step left: the run is over, has diverged or was interrupted.
   [[nodiscard]] bool done() const noexcept { return done_; }

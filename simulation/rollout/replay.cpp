@@ -112,6 +112,12 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
       engine != reader.attributes().end())
     throw RolloutFormatError(
         fmt::format("was stepped by {}: replay needs steps of MuJoCo", engine->second));
+  if (const auto driver = reader.attributes().find("driven_by");
+      driver != reader.attributes().end())
+    throw RolloutFormatError(
+        fmt::format("was driven by the controller of {}: tendril drive with --link log: gives that "
+                    "the readings again",
+                    driver->second));
   reader.require_rows();
   if (reader.row(0).integration_state.empty())
     throw RolloutFormatError("row 0: has no integration state to start from");

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 namespace tendril::simulation {
 namespace {
@@ -25,11 +26,24 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
   const mjData& data = *prepared.data;
   ExperimentRun run(experiment, prepared, model, *prepared.data, options.changes,
                     options.command_line, on_notices);
+  struct End {
+    const std::function<void()>& call;
+    ~End() {
+      if (call) call();
+    }
+  };
+  std::optional<End> end;
+  if (options.on_ready) {
+    options.on_ready(prepared);
+    end.emplace(options.on_end);
+  }
   if (options.on_loaded) options.on_loaded(model);
   if (!options.recording.empty()) {
-    run.record([&](const auto& layout, const auto& attributes, const auto& model_mjb) {
-      return std::make_unique<RolloutWriter>(options.recording, layout, attributes, model_mjb);
-    });
+    run.record(
+        [&](const auto& layout, const auto& attributes, const auto& model_mjb) {
+          return std::make_unique<RolloutWriter>(options.recording, layout, attributes, model_mjb);
+        },
+        options.attributes);
   }
   const Clock::time_point start = Clock::now();
   Clock::time_point reported = start;
@@ -43,6 +57,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
     }
     if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) run.interrupt();
   }
+  end.reset();
   return run.finish();
 }
 

@@ -21,6 +21,10 @@ struct RunOptions {
   std::filesystem::path recording = {};  ///< file of the recording; empty: no recording
   std::string command_line = {};         ///< for the recording and the summary
   std::function<void(const mjModel&)> on_loaded = {};  ///< called before the first step, may throw
+  /// Called with the run at its start, before `on_loaded`; may throw.
+  std::function<void(PreparedRun&)> on_ready = {};
+  std::function<void()> on_end = {};  ///< called after the last step, also when it throws
+  RolloutAttributes attributes = {};  ///< of the recording, besides its own
   std::function<void(const Progress&)> on_progress = {};  ///< called about ten times per second
   const std::atomic<bool>* stop =
       nullptr;  ///< the run ends after the step in which it becomes true

@@ -33,6 +33,7 @@ controllers/watch      : tendril controllers/interface
 controllers/*          : tendril tendril/* controllers/interface controllers/watch
 controllers            : tendril controllers/*
 binding                : tendril tendril/* controllers controllers/*
+drive                  : tendril tendril/* controllers controllers/* binding
 plugin                 : tendril tendril/* controllers controllers/* binding
 
 simulation/files       : tendril tendril/model
@@ -40,6 +41,7 @@ simulation/engine      : tendril tendril/model controllers plugin
 simulation/scene       : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/files
 simulation/experiment  : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/scene
 simulation/rollout     : tendril tendril/* plugin simulation/files simulation/engine simulation/scene simulation/experiment
+simulation/drive       : tendril tendril/* controllers/interface binding drive plugin simulation/engine simulation/scene simulation/rollout
 simulation/families    : tendril tendril/* simulation/engine simulation/files simulation/experiment simulation/rollout
 simulation/plan        : tendril tendril/* controllers/arm plugin simulation/scene
 rendering              : tendril tendril/model tendril/recording simulation/files simulation/engine simulation/scene simulation/rollout
@@ -55,7 +57,7 @@ bench                  : tendril tendril/* simulation/scene simulation/rollout t
 '
 
 # "FILE FOLDER INCLUDED_FOLDER" of every #include "..." of another folder
-pairs=$(find tendril controllers binding plugin simulation rendering apps python/src bench -name '*.[ch]pp' |
+pairs=$(find tendril controllers binding drive plugin simulation rendering apps python/src bench -name '*.[ch]pp' |
   xargs grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^".][^"]*/[^"]*"' | awk -F '"' '
     # a folder below tendril/X, controllers/X or simulation/X belongs to it
     function room(file) {

@@ -2,14 +2,14 @@
 #
 #     cmake -S . -B build -Dtendril_DIR=$(python -m tendril --cmake-dir)
 #
-# Defines tendril::core, estimation, planning, snake, mobile, control, model, binding and
-# tendril::plugin_host: headers and a shared library, for Eigen 3.4. plugin_host also has the library of the program,
+# Defines tendril::core, estimation, planning, snake, mobile, control, model, binding, drive
+# and tendril::plugin_host: headers and a shared library, for Eigen 3.4. plugin_host also has the library of the program,
 # and the MuJoCo next to the package.
 include(CMakeFindDependencyMacro)
 find_dependency(Eigen3 3.4)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _tendril_package)
 cmake_path(GET _tendril_package PARENT_PATH _tendril_site)
-set(_tendril_targets core estimation planning snake mobile control model binding plugin_host)
+set(_tendril_targets core estimation planning snake mobile control model binding drive plugin_host)
 foreach(_tendril_component ${tendril_FIND_COMPONENTS})
   if(_tendril_component IN_LIST _tendril_targets)
     set(tendril_${_tendril_component}_FOUND TRUE)

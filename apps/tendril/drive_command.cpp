@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "apps/tendril/commands.hpp"
+#include "apps/tendril/progress.hpp"
+#include "apps/tendril/run_command.hpp"
+#include "apps/tendril/terminal.hpp"
+#include "simulation/drive/drive_log.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr int kExitDifferent = 1;
+
+struct DriveArguments {
+  std::string robot, link;
+  simulation::DriveOptions options;
+  std::optional<double> stale, speed, cut, stop;
+  std::optional<std::int64_t> link_seed;
+};
+
+/// The kind and the file of a link, `sim:FILE`.
+std::pair<std::string, std::string> link_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  if (colon == std::string::npos || (kind != "sim" && kind != "log"))
+    throw ModelError(fmt::format("--link: {}: must be sim:EXPERIMENT or log:RECORDING", text));
+  return {kind, text.substr(colon + 1)};
+}
+
+simulation::DriveOptions options_of(const DriveArguments& arguments) {
+  simulation::DriveOptions options = arguments.options;
+  const auto take = [](const char* name, const std::optional<double>& value, double& out) {
+    if (!value) return;
+    if (!(*value > 0.0)) throw ModelError(fmt::format("{}: {}: must be positive", name, *value));
+    out = *value;
+  };
+  take("--stale", arguments.stale, options.safety.stale_after);
+  take("--speed-limit", arguments.speed, options.safety.speed_limit);
+  take("--cut", arguments.cut, options.cut_at);
+  take("--stop", arguments.stop, options.stop_at);
+  return options;
+}
+
+std::string counts_text(const DriveLoop::Counts& counts, DriveState state) {
+  return fmt::format(
+      "driver: {} at the end; {} steps, {} of them held, {} without a message (the "
+      "longest silence {:.3g} s), {} slowed down, {} readings not finite\n",
+      to_string(state), counts.steps, counts.held, counts.without_message, counts.longest_silence,
+      counts.limited, counts.discarded);
+}
+
+int drive_simulation(const DriveArguments& arguments, RunArguments run) {
+  const simulation::DriveOptions options = options_of(arguments);
+  std::unique_ptr<simulation::DrivenRobot> driven;
+  run.sensed = true;
+  std::string lines;
+  return run_experiment_command(
+      run,
+      [&](simulation::RunOptions& of) {
+        of.attributes["driven_by"] = arguments.robot;
+        of.on_ready = [&](simulation::PreparedRun& prepared) {
+          driven = std::make_unique<simulation::DrivenRobot>(
+              arguments.robot, *prepared.scene.model, *prepared.data, options,
+              static_cast<std::uint64_t>(arguments.link_seed.value_or(0)));
+        };
+        of.on_end = [&] {
+          lines = counts_text(driven->loop().counts(), driven->loop().state());
+          if (!driven->loop().driver().fault().empty())
+            lines += fmt::format("driver: {}\n", driven->loop().driver().fault());
+          driven.reset();
+        };
+      },
+      [&] { return lines; });
+}
+
+int drive_by_log(const DriveArguments& arguments, const std::string& file, bool quiet) {
+  simulation::require_kind(file, "drive", {simulation::FileKind::Recording});
+  RolloutReader reader(file);
+  ProgressBar bar(quiet);
+  const std::int64_t rows = reader.row_count();
+  const simulation::DriveComparison result =
+      simulation::drive_by_log(reader, arguments.robot, options_of(arguments),
+                               static_cast<std::uint64_t>(arguments.link_seed.value_or(0)),
+                               [&](std::int64_t row, double time) {
+                                 bar.show(fmt::format("{:.2f} s", time),
+                                          static_cast<double>(row) / static_cast<double>(rows));
+                               });
+  bar.finish();
+  if (result.equal_steps == result.steps) {
+    say("{} steps: every command is bitwise identical\n", result.steps);
+    return 0;
+  }
+  say("{} of {} steps: every command is bitwise identical; the first other one is step {}; largest "
+      "difference {:.3g}, of {}\n",
+      result.equal_steps, result.steps, result.first_step, result.largest, result.actuator);
+  return kExitDifferent;
+}
+
+}  // namespace
+
+void add_drive_command(CommandLine& line) {
+  const Command command =
+      line.command("drive", "Runs the controller of a robot file against a robot, by its sensors");
+  const auto arguments = std::make_shared<DriveArguments>();
+  const auto run = std::make_shared<RunArguments>();
+  command.option("robot", arguments->robot, "robot file (.toml) of a continuum arm with sensors")
+      .required();
+  command
+      .option("--link", arguments->link,
+              "the robot: sim:EXPERIMENT, one in a simulation, or log:RECORDING, readings of one, "
+              "to compare the commands")
+      .required();
+  command.option("--robot", arguments->options.robot,
+                 "prefix of the robot in a scene with several");
+  command.option("--delay", arguments->options.link.delay, "of messages, each way, s [0]");
+  command.option("--jitter", arguments->options.link.jitter,
+                 "added to the delay, random up to this, s [0]");
+  command.option("--loss", arguments->options.link.loss,
+                 "fraction of the messages that are lost, each way [0]");
+  command.option("--link-seed", arguments->link_seed, "of the link's draws, integer >= 0 [0]");
+  command.option("--bits", arguments->options.command_bits,
+                 "resolution of commands over the range of an actuator; 0: exact [0]");
+  command.option("--stale", arguments->stale,
+                 "commands are held when no message has come for this time, s [0.1]");
+  command.option("--speed-limit", arguments->speed,
+                 "largest speed of a command, ranges of its actuator per second [none]");
+  command.option("--cut", arguments->cut, "the link is cut at this time, s [never]");
+  command.option("--stop", arguments->stop, "emergency stop at this time, s [never]");
+  add_run_options(command, run);
+  command.footer(
+      "Example: tendril drive scenes/tube_insertion/arm_sensed.toml --link "
+      "sim:scenes/tube_insertion/sensed.toml --delay 0.004\n"
+      "Exit codes: those of tendril run; with log: 0 all commands are bitwise those recorded, 1 "
+      "some differ");
+  command.action([arguments, run] {
+    const auto [kind, file] = link_of(arguments->link);
+    run->file = file;
+    return kind == "log" ? drive_by_log(*arguments, file, run->quiet)
+                         : drive_simulation(*arguments, *run);
+  });
+}
+
+}  // namespace tendril

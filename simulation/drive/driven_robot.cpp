@@ -1,0 +1,164 @@
+#include "simulation/drive/driven_robot.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulation/engine/engine.hpp"
+#include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+SceneRobot robot_in(const mjModel& model, const std::string& label) {
+  std::vector<std::string> labels;
+  std::vector<SceneRobot> robots = robots_of(model);
+  for (SceneRobot& robot : robots) {
+    labels.push_back(robot.names.label());
+    if ((label.empty() && robots.size() == 1) || robot.names.label() == label) return robot;
+  }
+  if (label.empty())
+    throw ModelError(robots.empty()
+                         ? std::string("the scene has no robot that a controller drives")
+                         : fmt::format("--robot: the scene has {} robots: must be one of "
+                                       "{}",
+                                       robots.size(), fmt::join(labels, ", ")));
+  throw ModelError(fmt::format("--robot: {}: must be one of {}", label, fmt::join(labels, ", ")));
+}
+
+/// Orientation of a body that no joint moves.
+Eigen::Matrix3d orientation(const mjModel& m, int body) {
+  Eigen::Quaterniond q = Eigen::Quaterniond::Identity();
+  for (; body > 0; body = m.body_parentid[body]) {
+    if (m.body_jntnum[body] > 0)
+      throw ModelError("the base of the scene's robot moves: it must stand to be driven");
+    const mjtNum* const of = m.body_quat + 4 * body;
+    q = Eigen::Quaterniond(of[0], of[1], of[2], of[3]) * q;
+  }
+  return q.normalized().toRotationMatrix();
+}
+
+/// What the file says that the scene's robot does not have, or the other way round.
+void require_same_parts(const std::string& file, const ContinuumDescription& told,
+                        const ContinuumDescription& real) {
+  const auto sensors = [](const ContinuumDescription& robot) {
+    std::vector<std::string> names;
+    for (const RobotSensor& sensor : robot.sensors)
+      for (const EngineSensor& one : sensor.sensors)
+        names.push_back(fmt::format("{} ({})", one.name, one.width));
+    return names;
+  };
+  const auto require = [&](const char* what, const std::vector<std::string>& ours,
+                           const std::vector<std::string>& theirs) {
+    if (ours == theirs) return;
+    const auto [a, b] = std::ranges::mismatch(ours, theirs);
+    throw ModelError(
+        fmt::format("{}: {}: {}: the robot of the scene has {} there: both must have "
+                    "the same {}s in the same order",
+                    file, what, a == ours.end() ? "none more" : *a,
+                    b == theirs.end() ? "none more" : *b, what));
+  };
+  require("sensor", sensors(told), sensors(real));
+  require("actuator", driven_actuators(RobotDescription(told)),
+          driven_actuators(RobotDescription(real)));
+}
+
+}  // namespace
+
+DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model, mjData& data,
+                         DriveOptions options, std::uint64_t seed)
+    : model_(model), data_(data), options_(std::move(options)) {
+  const SceneRobot robot = robot_in(model, options_.robot);
+  names_ = robot.names;
+  const auto* const real = std::get_if<ContinuumDescription>(&robot.description);
+  if (real == nullptr)
+    throw ModelError(fmt::format("{}: the robot {} of the scene is no continuum arm", file.string(),
+                                 names_.title()));
+  auto told = load_as<ContinuumDescription>(file);
+  require_same_parts(file.string(), told, *real);
+  told.integrator = real->integrator;
+  if (options_.command_bits < 0 || options_.command_bits > 32)
+    throw ModelError(
+        fmt::format("--bits: {}: must be an integer in [0, 32]", options_.command_bits));
+  ArmDriver::Options settings{
+      .timestep = model.opt.timestep,
+      .numerical_damping_time = model.opt.integrator == mjINT_DISCRETE ? model.opt.timestep : 0.0,
+      .link_delay = 2.0 * (options_.link.delay + options_.link.jitter / 2.0),
+      .gravity = Eigen::Vector3d::Zero(),
+      .R_WB = orientation(model, robot.base)};
+  if ((model.opt.disableflags & mjDSBL_GRAVITY) == 0)
+    settings.gravity = Eigen::Map<const Eigen::Vector3d>(model.opt.gravity);
+  try {
+    driver_ = std::make_unique<ArmDriver>(std::move(told), settings);
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("{}: {}", file.string(), error.what()));
+  }
+  if (driver_->has_target() && robot.target.empty())
+    throw ModelError(
+        fmt::format("{}: controller: target = {}: the robot of the scene follows no "
+                    "target, so that it cannot tell where it is",
+                    file.string(), driver_->target_name()));
+  loop_ = std::make_unique<DriveLoop>(*driver_, options_.safety);
+  options_.link.seed = seed;
+  message_ = std::make_unique<RobotMessage>(driver_->reading_count(), driver_->sensor_count());
+  received_message_ =
+      std::make_unique<RobotMessage>(driver_->reading_count(), driver_->sensor_count());
+  const std::size_t actuators = driver_->actuators().size();
+  up_ = std::make_unique<SimulatedLink>(message_->size(), options_.link, settings.timestep, "up");
+  down_ = std::make_unique<SimulatedLink>(actuators, options_.link, settings.timestep, "down");
+  sent_.resize(message_->size());
+  received_.resize(message_->size());
+  commands_.resize(actuators);
+  received_commands_.resize(actuators);
+  for (const ArmDriver::Actuator& actuator : driver_->actuators())
+    controls_.push_back(
+        model.actuator_ctrladr[mj_name2id(&model, mjOBJ_ACTUATOR, names_(actuator.name).c_str())]);
+  set_remote_control(&model, &data, names_, this);
+}
+
+DrivenRobot::~DrivenRobot() { set_remote_control(&model_, &data_, names_, nullptr); }
+
+void DrivenRobot::exchange(const Sent& sent, std::span<double> commands) noexcept {
+  if (!std::exchange(began_, true)) std::ranges::copy(commands, commands_.begin());
+  message_->pack(sent.readings, sent.arrived, sent.drives, sent.target, sent_);
+  const bool is_cut = sent.time >= options_.cut_at;
+  if (!is_cut) up_->send(sent.time, sent_);
+  if (sent.time >= options_.stop_at) loop_->stop();
+  const bool any = up_->receive(sent.time, received_);
+  DriveLoop::Message message;
+  if (any) message = received_message_->unpack(received_);
+  if (loop_->step(sent.time, any ? &message : nullptr, commands_) && !is_cut)
+    down_->send(sent.time, commands_);
+  if (!down_->receive(sent.time, received_commands_)) {
+    ++lost_commands_;
+    return;
+  }
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    commands[i] = received_commands_[i];
+    const auto& [low, high] = driver_->actuators()[i].range;
+    if (options_.command_bits == 0 || !std::isfinite(high - low)) continue;
+    const double step = std::ldexp(high - low, -options_.command_bits);
+    commands[i] = low + step * std::round((commands[i] - low) / step);
+  }
+}
+
+RemoteControl::Known DrivenRobot::known() const noexcept {
+  switch (loop_->state()) {
+    case DriveState::Waiting:
+      return {};
+    case DriveState::Running:
+      return {driver_->report().status, &driver_->report(), &driver_->command(), &driver_->seen()};
+    case DriveState::Stale:
+    case DriveState::Stopped:
+      return {ControllerStatus::NotFollowing, &driver_->report(), &driver_->command(),
+              &driver_->seen()};
+    case DriveState::Fault:
+      break;
+  }
+  return {ControllerStatus::Fault, nullptr, nullptr, nullptr};
+}
+
+}  // namespace tendril::simulation
