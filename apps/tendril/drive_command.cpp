@@ -96,7 +96,7 @@ int drive_by_log(const DriveArguments& arguments, const std::string& file, bool 
     return 0;
   }
   say("{} of {} steps: every command is bitwise identical; the first other one is step {}; largest "
-      "difference {:.3g}, of {}\n",
+      "difference {:.3g} of the range of {}\n",
       result.equal_steps, result.steps, result.first_step, result.largest, result.actuator);
   return kExitDifferent;
 }

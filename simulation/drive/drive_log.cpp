@@ -45,7 +45,8 @@ DriveComparison drive_by_log(RolloutReader& reader, const std::filesystem::path&
       const double recorded = std::clamp(row.ctrl[address], low, high);  // as the engine does
       const double driver = d.ctrl[address];
       is_equal &= std::bit_cast<std::uint64_t>(recorded) == std::bit_cast<std::uint64_t>(driver);
-      const double difference = std::abs(recorded - driver);
+      const double range = high - low;
+      const double difference = std::abs(recorded - driver) / (std::isfinite(range) ? range : 1.0);
       if (difference <= result.largest) continue;
       result.largest = difference;
       result.actuator = driven.loop().driver().actuators()[k].name;

@@ -12,7 +12,7 @@ namespace tendril::simulation {
 struct DriveComparison {
   std::int64_t steps = 0;
   std::int64_t equal_steps = 0;  ///< all commands bit for bit
-  double largest = 0.0;          ///< difference of a command
+  double largest = 0.0;  ///< difference of a command, in ranges of its actuator if it has one
   std::int64_t first_step = -1;  ///< with a difference; -1: none
   std::string actuator;          ///< of the largest difference
   DriveLoop::Counts counts;
