@@ -115,7 +115,7 @@ void add_drive_command(CommandLine& line) {
               "the robot: sim:EXPERIMENT, one in a simulation, or log:RECORDING, readings of one, "
               "to compare the commands")
       .required();
-  command.option("--robot", arguments->options.robot,
+  command.option("--prefix", arguments->options.robot,
                  "prefix of the robot in a scene with several");
   command.option("--delay", arguments->options.link.delay, "of messages, each way, s [0]");
   command.option("--jitter", arguments->options.link.jitter,

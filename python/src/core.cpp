@@ -7,7 +7,8 @@
 // The module tendril._core: kinematics, inverse kinematics and planners, without MuJoCo.
 NB_MODULE(_core, module) {
   using namespace tendril::python;
-  module.doc() = "Kinematics, inverse kinematics and planners of Tendril; use it as `tendril`.";
+  module.doc() =
+      "Kinematics, inverse kinematics, planners and drivers of Tendril; use it as `tendril`.";
   auto error = nb::exception<tendril::ModelError>(module, "ModelError", PyExc_ValueError);
   error.doc() =
       "Input that cannot be: one line, `file: field: value: what is allowed`, the same as the "
@@ -19,4 +20,5 @@ NB_MODULE(_core, module) {
   bind_workspace(module);
   bind_plan(module);
   bind_drives(module);
+  bind_driver(module);
 }

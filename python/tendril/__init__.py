@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tendril._core import (
         ContinuumRobot,
+        Driver,
         Drives,
         IkResult,
         MobileArm,
@@ -65,6 +66,7 @@ else:
     _names = {
         "_core": [
             "ContinuumRobot",
+            "Driver",
             "Drives",
             "IkResult",
             "MobileArm",
@@ -148,6 +150,7 @@ __all__ = [
     "ControllerReport",
     "ControllerStatus",
     "Dataset",
+    "Driver",
     "Drives",
     "Experiment",
     "IkResult",

@@ -23,10 +23,10 @@ SceneRobot robot_in(const mjModel& model, const std::string& label) {
   if (label.empty())
     throw ModelError(robots.empty()
                          ? std::string("the scene has no robot that a controller drives")
-                         : fmt::format("--robot: the scene has {} robots: must be one of "
+                         : fmt::format("--prefix: the scene has {} robots: must be one of "
                                        "{}",
                                        robots.size(), fmt::join(labels, ", ")));
-  throw ModelError(fmt::format("--robot: {}: must be one of {}", label, fmt::join(labels, ", ")));
+  throw ModelError(fmt::format("--prefix: {}: must be one of {}", label, fmt::join(labels, ", ")));
 }
 
 /// Orientation of a body that no joint moves.

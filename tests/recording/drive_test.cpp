@@ -232,5 +232,5 @@ TEST_CASE("drive: a robot file of another robot is refused", "[drive]") {
   refuses(sections() + kTracker + kBends, "other.toml: controller: missing");
   DriveOptions other;
   other.robot = "B_";
-  refuses(cases()[0].arm, "--robot: B_: must be one of A_", other);
+  refuses(cases()[0].arm, "--prefix: B_: must be one of A_", other);
 }

@@ -1,0 +1,222 @@
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drive/drive_loop.hpp"
+#include "python/src/robots.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::python {
+namespace {
+
+/// A driver, and the newest readings of its robot.
+class PyDriver {
+ public:
+  PyDriver(const std::filesystem::path& file, double timestep, double link_delay,
+           const DriveSafety& safety, nb::handle orientation, nb::handle gravity)
+      : driver_(load_as<ContinuumDescription>(file),
+                options(timestep, link_delay, orientation, gravity)),
+        loop_(driver_, safety),
+        readings_(driver_.reading_count(), 0.0),
+        arrived_(std::make_unique<bool[]>(driver_.sensor_count())),
+        commands_(driver_.actuators().size(), 0.0) {}
+
+  [[nodiscard]] std::vector<std::string> readings() const {
+    std::vector<std::string> names;
+    for (const ArmDriver::Channel& channel : driver_.channels()) names.push_back(channel.name);
+    return names;
+  }
+  [[nodiscard]] std::vector<int> widths() const {
+    std::vector<int> all;
+    for (const ArmDriver::Channel& channel : driver_.channels()) all.push_back(channel.width);
+    return all;
+  }
+  [[nodiscard]] std::vector<std::string> actuators() const {
+    std::vector<std::string> names;
+    for (const ArmDriver::Actuator& actuator : driver_.actuators()) names.push_back(actuator.name);
+    return names;
+  }
+  [[nodiscard]] nb::object ranges() const {
+    Output out({driver_.actuators().size()}, Axes{2});
+    double* next = out.data();
+    for (const ArmDriver::Actuator& actuator : driver_.actuators())
+      for (const double limit : actuator.range) *next++ = limit;
+    return out.take();
+  }
+  [[nodiscard]] nb::object commands() const { return array(commands_); }
+  void set_commands(nb::handle value) {
+    const Input input("commands", value, Axes{commands_.size()});
+    input.require_leading({});
+    input.require_finite();
+    std::ranges::copy(input.all(), commands_.begin());
+  }
+  [[nodiscard]] nb::object q() const {
+    const Eigen::VectorXd& q = driver_.seen().q;
+    return array({q.data(), static_cast<std::size_t>(q.size())});
+  }
+  [[nodiscard]] nb::object tip() const {
+    Output out({}, Axes{4, 4});
+    write_pose(driver_.seen().X_BE, out.data());
+    return out.take();
+  }
+  [[nodiscard]] const char* state() const { return to_string(loop_.state()); }
+  [[nodiscard]] const char* status() const { return to_string(driver_.report().status); }
+  void stop() { loop_.stop(); }
+  void reset() { loop_.reset(); }
+
+  nb::object step(double time, const std::optional<nb::dict>& readings, nb::handle target) {
+    if (!std::isfinite(time)) throw ModelError("time: must be finite");
+    DriveLoop::Message message{.readings = readings_,
+                               .arrived = {arrived_.get(), driver_.sensor_count()}};
+    if (readings) take(*readings);
+    Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();
+    if (!target.is_none()) {
+      const Input pose("target", target, Axes{4, 4});
+      pose.require_leading({});
+      pose.require_finite();
+      X_BG = pose_of(pose.all());
+      message.target = &X_BG;
+    }
+    (void)loop_.step(time, readings ? &message : nullptr, commands_);
+    return commands();
+  }
+
+ private:
+  static ArmDriver::Options options(double timestep, double link_delay, nb::handle orientation,
+                                    nb::handle gravity) {
+    ArmDriver::Options all{.timestep = timestep, .link_delay = link_delay};
+    if (!gravity.is_none()) {
+      const Input g("gravity", gravity, Axes{3});
+      g.require_leading({});
+      g.require_finite();
+      all.gravity = Eigen::Vector3d(g.all().data());
+    }
+    if (orientation.is_none()) return all;
+    const Input R("orientation", orientation, Axes{3, 3});
+    R.require_leading({});
+    R.require_finite();
+    all.R_WB = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(R.all().data());
+    constexpr double kTolerance = 1e-6;
+    if (!(all.R_WB.transpose() * all.R_WB).isIdentity(kTolerance) || all.R_WB.determinant() < 0.0)
+      throw ModelError("orientation: must be a rotation matrix");
+    return all;
+  }
+
+  static nb::object array(std::span<const double> numbers) {
+    Output out({numbers.size()}, {});
+    std::ranges::copy(numbers, out.data());
+    return out.take();
+  }
+
+  /// Takes the readings that have come. The first message has those of the actuators.
+  void take(const nb::dict& given) {
+    std::size_t found = 0, first = 0, sensor = 0;
+    for (const ArmDriver::Channel& channel : driver_.channels()) {
+      const auto width = static_cast<std::size_t>(channel.width);
+      const bool is_given = given.contains(channel.name.c_str());
+      if (is_given) {
+        ++found;
+        const nb::object value = given[channel.name.c_str()];
+        const Input input(channel.name.c_str(), value, channel.width == 1 ? Axes{} : Axes{width});
+        input.require_leading({});
+        std::ranges::copy(input.all(), readings_.begin() + static_cast<std::ptrdiff_t>(first));
+      } else if (!channel.is_sensor && loop_.state() == DriveState::Waiting) {
+        throw ModelError("readings: has no " + channel.name +
+                         ": the first message must have those of the actuators");
+      }
+      if (channel.is_sensor) arrived_[sensor++] = is_given;
+      first += width;
+    }
+    if (found == given.size()) return;
+    for (const auto [key, value] : given) {
+      const auto name = nb::cast<std::string>(nb::str(key));
+      if (std::ranges::none_of(driver_.channels(), [&](const auto& c) { return c.name == name; }))
+        throw ModelError("readings: " + name + ": is no reading of the robot");
+    }
+  }
+
+  ArmDriver driver_;
+  DriveLoop loop_;
+  std::vector<double> readings_;
+  std::unique_ptr<bool[]> arrived_;
+  std::vector<double> commands_;
+};
+
+}  // namespace
+
+void bind_driver(nb::module_& module) {
+  nb::class_<PyDriver>(
+      module, "Driver",
+      "The controller of a robot file on the robot's own computer: readings in, commands of the "
+      "actuators\nout, once in a step. As `tendril drive` and `tendril::DriveLoop`; without the "
+      "engine.")
+      .def(
+          "__init__",
+          [](PyDriver* self, const std::filesystem::path& file, double timestep, double link_delay,
+             double stale_after, std::optional<double> speed_limit, nb::object orientation,
+             nb::object gravity) {
+            DriveSafety safety{.stale_after = stale_after};
+            if (speed_limit) safety.speed_limit = *speed_limit;
+            new (self) PyDriver(file, timestep, link_delay, safety, orientation, gravity);
+          },
+          nb::arg("file"), nb::kw_only(), nb::arg("timestep"), nb::arg("link_delay") = 0.0,
+          nb::arg("stale_after") = 0.1, nb::arg("speed_limit") = nb::none(),
+          nb::arg("orientation") = nb::none(), nb::arg("gravity") = nb::none(),
+          nb::sig("def __init__(self, file: str | os.PathLike[str], *, timestep: float, "
+                  "link_delay: float = 0.0, stale_after: float = 0.1, speed_limit: float | None = "
+                  "None, orientation: " TENDRIL_LIKE " | None = None, gravity: " TENDRIL_LIKE
+                  " | None = None) -> None"),
+          ":param file: robot file of a continuum arm with sensors and a controller\n"
+          ":param timestep: of the steps, s\n"
+          ":param link_delay: from a reading to when its command acts: the link's, both ways, s\n"
+          ":param stale_after: commands are held without a message for so long, s\n"
+          ":param speed_limit: largest speed of a command, ranges of its actuator per second\n"
+          ":param orientation: (3, 3): of the base in the world; default: upright\n"
+          ":param gravity: (3,): in the world, m/s^2; default: 0, 0, -9.81\n"
+          ":raises ModelError: another file, or a controller that needs a scene or contacts")
+      .def_prop_ro("readings", &PyDriver::readings, nb::sig("def readings(self) -> list[str]"),
+                   "Names: of the sensors as in recordings, then of what the actuators tell: feed, "
+                   "feed_rate, spin, spin_rate, pressures of chambers.")
+      .def_prop_ro("widths", &PyDriver::widths, nb::sig("def widths(self) -> list[int]"),
+                   "Numbers of each reading; an orientation is a quaternion w, x, y, z.")
+      .def_prop_ro("actuators", &PyDriver::actuators, nb::sig("def actuators(self) -> list[str]"),
+                   "Names, in the order of the commands.")
+      .def_prop_ro("ranges", &PyDriver::ranges, nb::sig("def ranges(self) -> " TENDRIL_ARRAY),
+                   "(actuators, 2): limits of the commands; infinite: none.")
+      .def_prop_rw("commands", &PyDriver::commands, &PyDriver::set_commands,
+                   nb::sig("def commands(self) -> " TENDRIL_ARRAY),
+                   "(actuators,): in force. To be set to where the actuators are before the first "
+                   "step.")
+      .def_prop_ro("q", &PyDriver::q, nb::sig("def q(self) -> " TENDRIL_ARRAY),
+                   "Coordinates u, v (and s) of the sections as estimated, rad, m.")
+      .def_prop_ro("tip", &PyDriver::tip, nb::sig("def tip(self) -> " TENDRIL_ARRAY),
+                   "(4, 4): pose of the tip as estimated, base frame.")
+      .def_prop_ro("state", &PyDriver::state, nb::sig("def state(self) -> str"),
+                   "\"running\", \"waiting for the robot\", \"stopped\", or why commands are held.")
+      .def_prop_ro("status", &PyDriver::status, nb::sig("def status(self) -> str"),
+                   "What the controller says of its task: \"working\", \"finished\", ...")
+      .def("step", &PyDriver::step, nb::arg("time"), nb::arg("readings") = nb::none(),
+           nb::arg("target") = nb::none(),
+           nb::sig("def step(self, time: float, readings: dict[str, " TENDRIL_LIKE
+                   "] | None = None, target: " TENDRIL_LIKE " | None = None) -> " TENDRIL_ARRAY),
+           "Makes a step.\n\n"
+           ":param time: s, from any start\n"
+           ":param readings: those that have come since the last step; None: no message has\n"
+           ":param target: (4, 4): its pose in the frame of the base; None: as before\n"
+           ":returns: (actuators,): the commands, held where the state is not \"running\"\n"
+           ":raises ModelError: a name that is no reading, a wrong shape")
+      .def("stop", &PyDriver::stop, nb::sig("def stop(self) -> None"),
+           "Emergency stop: commands are held until a reset.")
+      .def("reset", &PyDriver::reset, nb::sig("def reset(self) -> None"),
+           "Back to before the first step; commands stay.");
+}
+
+}  // namespace tendril::python

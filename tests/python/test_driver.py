@@ -1,0 +1,135 @@
+"""The controller of a robot file on its own, as a program of a robot runs it."""
+
+import numpy as np
+import pytest
+
+import tendril as td
+
+ARM = """kind = "continuum"
+[[section]]
+constant_length = 0.1
+bend_limit = 1.5
+links = 5
+radius = 0.006
+mass = 0.02
+bending_stiffness = 0.02
+[[section]]
+constant_length = 0.1
+bend_limit = 1.5
+links = 5
+radius = 0.006
+mass = 0.02
+bending_stiffness = 0.02
+[controller]
+plugin = "tendril.reach"
+target = "target"
+velocity_feed_forward = false
+gravity_compensation = false
+[[sensor]]
+kind = "bend_encoder"
+name = "bend"
+"""
+STEP = 0.004
+
+
+@pytest.fixture
+def arm(tmp_path):
+    file = tmp_path / "arm.toml"
+    file.write_text(ARM)
+    return file
+
+
+class Plant:
+    """An arm whose sections go where they are commanded to be, with a lag of 20 ms."""
+
+    def __init__(self, driver):
+        self.bends = np.zeros(len(driver.readings))
+        self.names = driver.readings
+        self.signs = np.array([1.0, -1.0, 1.0, -1.0])  # encoders read angles about y and -x
+
+    def follow(self, commands):
+        self.bends += STEP / 0.02 * (self.signs * commands - self.bends)
+
+    def message(self):
+        return dict(zip(self.names, self.bends, strict=True))
+
+
+def target_at(position):
+    pose = np.eye(4)
+    pose[:3, 3] = position
+    return pose
+
+
+def test_it_reaches_the_target_by_its_readings(arm):
+    driver = td.Driver(arm, timestep=STEP, gravity=(0, 0, 0))
+    assert driver.actuators == ["s1_y", "s1_x", "s2_y", "s2_x"]
+    assert driver.readings == ["bend_s1_y", "bend_s1_x", "bend_s2_y", "bend_s2_x"]
+    assert driver.widths == [1, 1, 1, 1]
+    assert driver.ranges.shape == (4, 2)
+    plant, target = Plant(driver), target_at([0.06, 0.03, 0.17])
+    assert driver.state == "waiting for the robot"
+    for k in range(2500):
+        commands = driver.step(k * STEP, plant.message(), target)
+        plant.follow(commands)
+    assert driver.state == "running"
+    states = [[np.hypot(u, v), np.arctan2(v, u), 0.0] for u, v in plant.bends.reshape(2, 2)]
+    tip = td.load_robot(arm).tip_pose(states)
+    assert np.linalg.norm(tip[:3, 3] - target[:3, 3]) < 1e-3
+    assert np.allclose(driver.tip[:3, 3], tip[:3, 3], atol=1e-3)
+    assert np.allclose(driver.q, plant.bends, atol=1e-3)
+
+
+def test_it_holds_its_commands(arm):
+    driver = td.Driver(arm, timestep=STEP, stale_after=0.05)
+    driver.commands = [0.1, 0.0, 0.0, 0.0]
+    assert driver.step(0.0).tolist() == [0.1, 0.0, 0.0, 0.0]  # no message has come
+    plant, target = Plant(driver), target_at([0.06, 0.03, 0.17])
+    for k in range(100):
+        plant.follow(driver.step(k * STEP, plant.message(), target))
+    for k in range(100, 200):
+        held = driver.step(k * STEP)
+    assert driver.state == "held: no message of the robot"
+    assert np.array_equal(driver.step(201 * STEP), held)
+    driver.step(202 * STEP, plant.message())
+    assert driver.state == "running"
+    driver.stop()
+    held = driver.commands
+    assert np.array_equal(driver.step(203 * STEP, plant.message()), held)
+    assert driver.state == "stopped"
+    driver.reset()
+    driver.step(204 * STEP, plant.message(), target)
+    assert driver.state == "running"
+
+
+def test_a_speed_limit_holds(arm):
+    driver = td.Driver(arm, timestep=STEP, speed_limit=0.1)
+    plant, target = Plant(driver), target_at([0.08, 0.05, 0.15])
+    most = 0.1 * STEP * np.diff(driver.ranges, axis=1)[:, 0]
+    before = driver.commands
+    for k in range(300):
+        commands = driver.step(k * STEP, plant.message(), target)
+        assert np.all(np.abs(commands - before) <= most * (1 + 1e-9))
+        before = commands
+        plant.follow(commands)
+
+
+def test_bad_input_is_one_line(arm, tmp_path):
+    driver = td.Driver(arm, timestep=STEP)
+    for what, call in {
+        "readings: bent: is no reading": lambda: driver.step(0.0, {"bent": 1.0}),
+        "bend_s1_y: shape": lambda: driver.step(0.0, {"bend_s1_y": [1.0, 2.0]}),
+        "target: shape": lambda: driver.step(0.0, {}, np.eye(3)),
+        "commands: shape": lambda: setattr(driver, "commands", [1.0]),
+        "time: must be finite": lambda: driver.step(float("nan")),
+        "timestep = ": lambda: td.Driver(arm, timestep=0.0),
+        "speed_limit = ": lambda: td.Driver(arm, timestep=STEP, speed_limit=-1.0),
+        "orientation: must be a rotation": lambda: td.Driver(arm, timestep=STEP, orientation=2 * np.eye(3)),
+    }.items():
+        with pytest.raises(td.ModelError, match=what) as error:
+            call()
+        assert "\n" not in str(error.value)
+    (tmp_path / "feed.toml").write_text(ARM + "[base]\nfeed = 0.1\n")
+    feeding = td.Driver(tmp_path / "feed.toml", timestep=STEP)
+    assert feeding.readings[-2:] == ["feed", "feed_rate"]
+    with pytest.raises(td.ModelError, match="has no feed: the first message must have"):
+        feeding.step(0.0, {"bend_s1_y": 0.0})
