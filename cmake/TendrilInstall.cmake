@@ -6,7 +6,7 @@
 #   plugin_host     tendril::plugin_host                             model + MuJoCo
 #   simulation      tendril::simulation                              plugin_host, rollout_blocks + JSON, pugixml
 #   rollout         tendril::rollout, plan_file                      simulation, recording
-#   rendering       tendril::rendering, offscreen                    rollout + PNG
+#   rendering       tendril::rendering, offscreen                    rollout
 # and the program, libtendril.so, models and scenes. A build without MuJoCo installs the targets that it has.
 
 # tendril_install_data(<folder> <component>): models and scenes; the component may be empty.

@@ -22,7 +22,6 @@ TEXTS = {
     "libfmt-dev": "fmt",
     "libtomlplusplus-dev": "tomlplusplus",
     "libpugixml-dev": "pugixml",
-    "libpng-dev": "libpng",
     "libhdf5-dev": "hdf5",
     "libaec-dev": "libaec",
     "nlohmann-json3-dev": "nlohmann_json",

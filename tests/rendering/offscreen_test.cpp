@@ -287,8 +287,11 @@ TEST_CASE("offscreen: a force arrow grows with the force and remains within the 
 
 TEST_CASE("png: the file unpacks to the same pixels", "[view]") {
   const TemporaryFolder folder;
+  const bool has_alpha = GENERATE(false, true);
   Image image{.width = 7, .height = 3, .rgb = {}};
   for (int i = 0; i < 3 * 7 * 3; ++i) image.rgb.push_back(static_cast<std::uint8_t>(i * 37));
+  for (int i = 0; has_alpha && i < 7 * 3; ++i)
+    image.alpha.push_back(static_cast<std::uint8_t>(i * 91));
   const auto file = folder.path() / "image.png";
   write_png(file, image);
   png_image read{};
@@ -296,10 +299,15 @@ TEST_CASE("png: the file unpacks to the same pixels", "[view]") {
   REQUIRE(png_image_begin_read_from_file(&read, file.c_str()) != 0);
   CHECK(read.width == 7);
   CHECK(read.height == 3);
-  CHECK(read.format == PNG_FORMAT_RGB);
+  REQUIRE(read.format == (has_alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB));
   std::vector<std::uint8_t> pixels(PNG_IMAGE_SIZE(read));
   REQUIRE(png_image_finish_read(&read, nullptr, pixels.data(), 0, nullptr) != 0);
-  CHECK(pixels == image.rgb);
+  std::vector<std::uint8_t> expected;
+  for (std::size_t i = 0; i < 7 * 3; ++i) {
+    for (std::size_t k = 0; k < 3; ++k) expected.push_back(image.rgb[3 * i + k]);
+    if (has_alpha) expected.push_back(image.alpha[i]);
+  }
+  CHECK(pixels == expected);
   CHECK_THROWS_AS(write_png(folder.path() / "no" / "such.png", image), RenderError);
 }
 
