@@ -7,7 +7,7 @@ import tendril as td
 
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
-from worlds_scenes import CHAMBERS, REACH, SECTION, SIDEWAYS, SOFT, tips_of, written  # noqa: E402
+from worlds_scenes import CHAMBERS, FOLLOW, REACH, SECTION, SIDEWAYS, SOFT, tips_of, written  # noqa: E402
 
 from tendril.worlds import Worlds  # noqa: E402
 
@@ -51,18 +51,6 @@ def test_an_arm_that_twists_reaches_as_in_the_c_engine(tmp_path, beside_c, robot
     worlds.reset(np.array([True, False]))
     worlds.step(400)
     assert np.abs(tips_of(worlds, runs)[0][0] - meant[0]).max() < 1e-6
-
-
-FOLLOW = """
-[controller]
-plugin = "tendril.follow"
-waypoints = [[0, 0, 0], [0, 0, 0.28], [0.05, 0.08, 0.3]]
-corner_radius = 0.09
-start_delay = 0.1
-acceleration = 2
-speed = 0.2
-jam_tip_error = 0.02
-"""
 
 
 def test_an_arm_that_twists_follows_a_path_as_in_the_c_engine(tmp_path, beside_c):

@@ -34,6 +34,16 @@ REACH = """
 plugin = "tendril.reach"
 target = "target"
 """
+FOLLOW = """
+[controller]
+plugin = "tendril.follow"
+waypoints = [[0, 0, 0], [0, 0, 0.28], [0.05, 0.08, 0.3]]
+corner_radius = 0.09
+start_delay = 0.1
+acceleration = 2
+speed = 0.2
+jam_tip_error = 0.02
+"""
 SCENE = """
 <mujoco>
   <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"/>
