@@ -8,17 +8,21 @@ namespace {
 using Pose = Eigen::Matrix<double, 3, 4, Eigen::RowMajor>;
 }
 
-RobotMessage::RobotMessage(std::size_t readings, std::size_t sensors)
-    : readings_(readings), counts_(sensors, 0.0), arrived_(std::make_unique<bool[]>(sensors)) {}
+RobotMessage::RobotMessage(const ArmDriver& driver)
+    : readings_(driver.reading_count()),
+      actuators_(driver.actuators().size()),
+      counts_(driver.sensor_count(), 0.0),
+      arrived_(std::make_unique<bool[]>(driver.sensor_count())) {}
 
 void RobotMessage::reset() noexcept { std::ranges::fill(counts_, 0.0); }
 
 void RobotMessage::pack(std::span<const double> readings, std::span<const bool> arrived,
-                        std::span<const double> drives, const Eigen::Isometry3d* target,
-                        std::span<double> message) noexcept {
+                        std::span<const double> drives, std::span<const double> commands,
+                        const Eigen::Isometry3d* target, std::span<double> message) noexcept {
   auto next = std::ranges::copy(readings, message.begin()).out;
   next = std::ranges::copy(drives, next).out;
   for (std::size_t i = 0; i < counts_.size(); ++i) *next++ = counts_[i] += arrived[i] ? 1.0 : 0.0;
+  next = std::ranges::copy(commands, next).out;
   Eigen::Map<Pose> pose(&*next);
   if (target != nullptr)
     pose = target->matrix().topRows<3>();
@@ -32,7 +36,7 @@ DriveLoop::Message RobotMessage::unpack(std::span<const double> message) noexcep
     arrived_[i] = counts[i] > counts_[i];
     counts_[i] = arrived_[i] ? counts[i] : counts_[i];
   }
-  const Eigen::Map<const Pose> pose(message.subspan(readings_ + counts_.size()).data());
+  const Eigen::Map<const Pose> pose(message.last(kPose).data());
   target_.matrix().topRows<3>() = pose;
   return {.readings = message.first(readings_),
           .arrived = {arrived_.get(), counts_.size()},

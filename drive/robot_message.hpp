@@ -11,27 +11,32 @@
 namespace tendril {
 
 /// What a robot sends in a step, as numbers: its readings, for each sensor how many new ones there
-/// have been, and the pose of the target if it knows one. A message that is lost takes no new
-/// reading with it: the next one has it too.
+/// have been, the commands in force, and the pose of the target if it knows one. A message that is
+/// lost takes no new reading with it: the next one has it too.
 class RobotMessage {
  public:
-  /// @param readings  numbers of all channels (ArmDriver::channels)
-  RobotMessage(std::size_t readings, std::size_t sensors);
+  explicit RobotMessage(const ArmDriver& driver);
 
-  [[nodiscard]] std::size_t size() const noexcept { return readings_ + counts_.size() + kPose; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return readings_ + counts_.size() + actuators_ + kPose;
+  }
   /// Writes a message; on the side of the robot.
   /// @param drives  the last of the readings, which are not of sensors
   void pack(std::span<const double> readings, std::span<const bool> arrived,
-            std::span<const double> drives, const Eigen::Isometry3d* target,
-            std::span<double> message) noexcept;
+            std::span<const double> drives, std::span<const double> commands,
+            const Eigen::Isometry3d* target, std::span<double> message) noexcept;
   /// Reads one, on the other side; valid until the message changes.
   [[nodiscard]] DriveLoop::Message unpack(std::span<const double> message) noexcept;
+  /// The commands in force in a message.
+  [[nodiscard]] std::span<const double> commands(std::span<const double> message) const noexcept {
+    return message.subspan(readings_ + counts_.size(), actuators_);
+  }
   void reset() noexcept;
 
  private:
   static constexpr std::size_t kPose = 12;  ///< rows of a 3 x 4 matrix; NaN: none
 
-  std::size_t readings_;
+  std::size_t readings_, actuators_;
   std::vector<double> counts_;
   std::unique_ptr<bool[]> arrived_;
   Eigen::Isometry3d target_ = Eigen::Isometry3d::Identity();

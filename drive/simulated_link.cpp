@@ -7,9 +7,8 @@
 #include "tendril/model_error.hpp"
 
 namespace tendril {
-namespace {
 
-const LinkFaults& checked(const LinkFaults& faults) {
+void require_valid(const LinkFaults& faults) {
   const auto require = [](bool holds, const char* name, double value, const char* allowed) {
     if (!holds)
       throw ModelError(std::string("link: ") + name + " = " + std::to_string(value) + ": must be " +
@@ -20,14 +19,12 @@ const LinkFaults& checked(const LinkFaults& faults) {
   require(faults.jitter >= 0.0 && faults.jitter <= kLongest, "jitter", faults.jitter,
           "in [0, 10] s");
   require(faults.loss >= 0.0 && faults.loss <= 1.0, "loss", faults.loss, "in [0, 1]");
-  return faults;
 }
-
-}  // namespace
 
 SimulatedLink::SimulatedLink(std::size_t numbers, const LinkFaults& faults, double interval,
                              std::string_view name)
-    : numbers_(numbers), faults_(checked(faults)), draws_(faults.seed, name) {
+    : numbers_(numbers), faults_(faults), draws_(faults.seed, name) {
+  require_valid(faults);
   const auto most =
       static_cast<std::size_t>(std::ceil((faults.delay + faults.jitter) / interval)) + 2;
   slots_.resize(most);

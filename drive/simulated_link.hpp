@@ -18,6 +18,9 @@ struct LinkFaults {
   std::uint64_t seed = 0;
 };
 
+/// Throws ModelError for faults outside their range.
+void require_valid(const LinkFaults& faults);
+
 /// One way of a simulated link: messages of so many numbers, which arrive late or never. One that a
 /// newer one has overtaken is dropped. Deterministic; allocates nothing after construction. Tested
 /// by: simulated_link_test.

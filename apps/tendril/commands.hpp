@@ -11,7 +11,7 @@ void add_run_command(CommandLine& line);
 
 /// `tendril drive`: the controller of a robot file against a robot (docs/guide/drive.md). Exit
 /// code: those of `tendril run`; with the log of a robot 0 all commands are bitwise equal, 1 some
-/// differ.
+/// differ; with a robot elsewhere 0 it was driven to the end, 1 it was not.
 void add_drive_command(CommandLine& line);
 
 /// `tendril view`. Exit code: 0 the window was closed, 3 the scene diverged before the screenshot,

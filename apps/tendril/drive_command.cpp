@@ -4,9 +4,11 @@
 #include <string>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/run_command.hpp"
 #include "apps/tendril/terminal.hpp"
+#include "drive/real_time_loop.hpp"
 #include "simulation/drive/drive_log.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "tendril/model_error.hpp"
@@ -15,11 +17,12 @@ namespace tendril {
 namespace {
 
 constexpr int kExitDifferent = 1;
+constexpr int kExitNotDriven = 1;
 
 struct DriveArguments {
   std::string robot, link;
   simulation::DriveOptions options;
-  std::optional<double> stale, speed, cut, stop;
+  std::optional<double> stale, speed, cut, stop, rate;
   std::optional<std::int64_t> link_seed;
 };
 
@@ -27,8 +30,9 @@ struct DriveArguments {
 std::pair<std::string, std::string> link_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
-  if (colon == std::string::npos || (kind != "sim" && kind != "log"))
-    throw ModelError(fmt::format("--link: {}: must be sim:EXPERIMENT or log:RECORDING", text));
+  if (colon == std::string::npos || (kind != "sim" && kind != "log" && kind != "udp"))
+    throw ModelError(
+        fmt::format("--link: {}: must be sim:EXPERIMENT, log:RECORDING or udp:HOST:PORT", text));
   return {kind, text.substr(colon + 1)};
 }
 
@@ -43,6 +47,7 @@ simulation::DriveOptions options_of(const DriveArguments& arguments) {
   take("--speed-limit", arguments.speed, options.safety.speed_limit);
   take("--cut", arguments.cut, options.cut_at);
   take("--stop", arguments.stop, options.stop_at);
+  require_valid(options.link);
   return options;
 }
 
@@ -101,6 +106,58 @@ int drive_by_log(const DriveArguments& arguments, const std::string& file, bool 
   return kExitDifferent;
 }
 
+/// A robot elsewhere, in real time, until Ctrl-C.
+int drive_robot(const DriveArguments& arguments, const std::string& address,
+                const RunArguments& run) {
+  constexpr double kSpeedLimit = 1.0;  // ranges/s
+  simulation::DriveOptions options = options_of(arguments);
+  if (!arguments.speed) options.safety.speed_limit = kSpeedLimit;
+  const double rate = arguments.rate.value_or(100.0);
+  if (!(rate >= 1.0 && rate <= 10000.0))
+    throw ModelError(fmt::format("--rate: {}: must be in [1, 10000] Hz", rate));
+  RealTimeOptions times{.timestep = 1.0 / rate};
+  if (!run.duration.empty()) times.duration = run_duration(run);
+  std::unique_ptr<ArmDriver> driver;
+  try {
+    driver = std::make_unique<ArmDriver>(
+        load_as<ContinuumDescription>(arguments.robot),
+        ArmDriver::Options{.timestep = times.timestep,
+                           .link_delay = 2.0 * options.link.delay + options.link.jitter});
+  } catch (const ModelError& error) {
+    const std::string text = error.what();
+    throw ModelError(text.starts_with(arguments.robot) ? text : arguments.robot + ": " + text);
+  }
+  DriveLoop loop(*driver, options.safety);
+  UdpLink link(address, *driver);
+  const InterruptRequest interrupt;
+  times.stop = &interrupt.flag();
+  ProgressBar bar(run.quiet);
+  times.on_progress = [&](double time) {
+    bar.show(fmt::format("{:.1f} s: {}, {}", time, to_string(loop.state()),
+                         to_string(driver->report().status)),
+             times.duration > 0.0 ? time / times.duration : 0.0);
+  };
+  const LoopTimes result = run_real_time(loop, link, times);
+  bar.finish();
+  const UdpLink::Counts& counts = link.counts();
+  say("{}", counts_text(loop.counts(), loop.state()));
+  say("messages: {} received, {} missing, {} overtaken, {} damaged, {} of another robot; {} sent\n",
+      counts.received, counts.missing, counts.overtaken, counts.damaged, counts.strange,
+      counts.sent);
+  say("times: {} steps of {:.3g} ms, late by {:.3g} ms on average and {:.3g} ms at most; {} "
+      "skipped; "
+      "the longest step took {:.3g} ms\n",
+      result.steps, 1e3 * times.timestep, 1e3 * result.mean_late, 1e3 * result.longest_late,
+      result.skipped, 1e3 * result.longest_step);
+  if (counts.strange > 0 && counts.received == 0)
+    complain(
+        fmt::format("udp:{}: sends messages of another robot: its sensors and actuators must "
+                    "be those of {}",
+                    address, arguments.robot));
+  if (loop.state() == DriveState::Fault) complain(driver->fault());
+  return loop.state() == DriveState::Running ? 0 : kExitNotDriven;
+}
+
 }  // namespace
 
 void add_drive_command(CommandLine& line) {
@@ -111,9 +168,10 @@ void add_drive_command(CommandLine& line) {
   command.option("robot", arguments->robot, "robot file (.toml) of a continuum arm with sensors")
       .required();
   command
-      .option("--link", arguments->link,
-              "the robot: sim:EXPERIMENT, one in a simulation, or log:RECORDING, readings of one, "
-              "to compare the commands")
+      .option(
+          "--link", arguments->link,
+          "the robot: sim:EXPERIMENT, one in a simulation; udp:HOST:PORT, one that listens there; "
+          "log:RECORDING, readings of one, to compare the commands")
       .required();
   command.option("--prefix", arguments->options.robot,
                  "prefix of the robot in a scene with several");
@@ -127,8 +185,10 @@ void add_drive_command(CommandLine& line) {
                  "resolution of commands over the range of an actuator; 0: exact [0]");
   command.option("--stale", arguments->stale,
                  "commands are held when no message has come for this time, s [0.1]");
-  command.option("--speed-limit", arguments->speed,
-                 "largest speed of a command, ranges of its actuator per second [none]");
+  command.option(
+      "--speed-limit", arguments->speed,
+      "largest speed of a command, ranges of its actuator per second [none; with udp 1]");
+  command.option("--rate", arguments->rate, "with udp: steps per second [100]");
   command.option("--cut", arguments->cut, "the link is cut at this time, s [never]");
   command.option("--stop", arguments->stop, "emergency stop at this time, s [never]");
   add_run_options(command, run);
@@ -136,10 +196,11 @@ void add_drive_command(CommandLine& line) {
       "Example: tendril drive scenes/tube_insertion/arm_sensed.toml --link "
       "sim:scenes/tube_insertion/sensed.toml --delay 0.004\n"
       "Exit codes: those of tendril run; with log: 0 all commands are bitwise those recorded, 1 "
-      "some differ");
+      "some differ; with udp: 0 the robot was driven to the end, 1 its commands were held then");
   command.action([arguments, run] {
     const auto [kind, file] = link_of(arguments->link);
     run->file = file;
+    if (kind == "udp") return drive_robot(*arguments, file, *run);
     return kind == "log" ? drive_by_log(*arguments, file, run->quiet)
                          : drive_simulation(*arguments, *run);
   });

@@ -49,16 +49,21 @@ std::optional<Number> parsed(const std::string& text) {
   return value;
 }
 
+}  // namespace
+
+double run_duration(const RunArguments& arguments) {
+  const std::optional<double> duration = parsed<double>(arguments.duration);
+  if (!duration || !(*duration > 0.0) || !(*duration <= simulation::kLongestRun))
+    throw ModelError(
+        fmt::format("--duration: {}: must be a time in (0, 1e6] s", arguments.duration));
+  return *duration;
+}
+
+namespace {
+
 simulation::RunChanges changes_of(const RunArguments& arguments) {
   simulation::RunChanges changes;
-  if (!arguments.duration.empty()) {
-    changes.duration = parsed<double>(arguments.duration);
-    if (!changes.duration || !(*changes.duration > 0.0) ||
-        !(*changes.duration <= simulation::kLongestRun)) {
-      throw ModelError(
-          fmt::format("--duration: {}: must be a time in (0, 1e6] s", arguments.duration));
-    }
-  }
+  if (!arguments.duration.empty()) changes.duration = run_duration(arguments);
   if (!arguments.seed.empty()) {
     const auto seed = parsed<std::int64_t>(arguments.seed);
     if (!seed || *seed < 0) {

@@ -36,6 +36,9 @@ struct RunArguments {
 /// Adds the options of results, seed, settings and video.
 void add_run_options(const Command& command, const std::shared_ptr<RunArguments>& arguments);
 
+/// The duration that is given [s]. Throws ModelError.
+[[nodiscard]] double run_duration(const RunArguments& arguments);
+
 /// Runs an experiment and prints its verdict. Returns the exit code of `tendril run`.
 /// @param change     made to the options before the run
 /// @param more_lines printed after the robots

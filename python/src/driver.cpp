@@ -168,17 +168,18 @@ void bind_driver(nb::module_& module) {
             new (self) PyDriver(file, timestep, link_delay, safety, orientation, gravity);
           },
           nb::arg("file"), nb::kw_only(), nb::arg("timestep"), nb::arg("link_delay") = 0.0,
-          nb::arg("stale_after") = 0.1, nb::arg("speed_limit") = nb::none(),
+          nb::arg("stale_after") = 0.1, nb::arg("speed_limit") = 1.0,
           nb::arg("orientation") = nb::none(), nb::arg("gravity") = nb::none(),
           nb::sig("def __init__(self, file: str | os.PathLike[str], *, timestep: float, "
                   "link_delay: float = 0.0, stale_after: float = 0.1, speed_limit: float | None = "
-                  "None, orientation: " TENDRIL_LIKE " | None = None, gravity: " TENDRIL_LIKE
+                  "1.0, orientation: " TENDRIL_LIKE " | None = None, gravity: " TENDRIL_LIKE
                   " | None = None) -> None"),
           ":param file: robot file of a continuum arm with sensors and a controller\n"
           ":param timestep: of the steps, s\n"
           ":param link_delay: from a reading to when its command acts: the link's, both ways, s\n"
           ":param stale_after: commands are held without a message for so long, s\n"
-          ":param speed_limit: largest speed of a command, ranges of its actuator per second\n"
+          ":param speed_limit: largest speed of a command, ranges of its actuator per second; "
+          "None: none\n"
           ":param orientation: (3, 3): of the base in the world; default: upright\n"
           ":param gravity: (3,): in the world, m/s^2; default: 0, 0, -9.81\n"
           ":raises ModelError: another file, or a controller that needs a scene or contacts")

@@ -71,6 +71,7 @@ void require_same_parts(const std::string& file, const ContinuumDescription& tol
 DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model, mjData& data,
                          DriveOptions options, std::uint64_t seed)
     : model_(model), data_(data), options_(std::move(options)) {
+  require_valid(options_.link);
   const SceneRobot robot = robot_in(model, options_.robot);
   names_ = robot.names;
   const auto* const real = std::get_if<ContinuumDescription>(&robot.description);
@@ -103,9 +104,8 @@ DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model
                     file.string(), driver_->target_name()));
   loop_ = std::make_unique<DriveLoop>(*driver_, options_.safety);
   options_.link.seed = seed;
-  message_ = std::make_unique<RobotMessage>(driver_->reading_count(), driver_->sensor_count());
-  received_message_ =
-      std::make_unique<RobotMessage>(driver_->reading_count(), driver_->sensor_count());
+  message_ = std::make_unique<RobotMessage>(*driver_);
+  received_message_ = std::make_unique<RobotMessage>(*driver_);
   const std::size_t actuators = driver_->actuators().size();
   up_ = std::make_unique<SimulatedLink>(message_->size(), options_.link, settings.timestep, "up");
   down_ = std::make_unique<SimulatedLink>(actuators, options_.link, settings.timestep, "down");
@@ -122,14 +122,15 @@ DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model
 DrivenRobot::~DrivenRobot() { set_remote_control(&model_, &data_, names_, nullptr); }
 
 void DrivenRobot::exchange(const Sent& sent, std::span<double> commands) noexcept {
-  if (!std::exchange(began_, true)) std::ranges::copy(commands, commands_.begin());
-  message_->pack(sent.readings, sent.arrived, sent.drives, sent.target, sent_);
+  message_->pack(sent.readings, sent.arrived, sent.drives, commands, sent.target, sent_);
   const bool is_cut = sent.time >= options_.cut_at;
   if (!is_cut) up_->send(sent.time, sent_);
   if (sent.time >= options_.stop_at) loop_->stop();
   const bool any = up_->receive(sent.time, received_);
   DriveLoop::Message message;
   if (any) message = received_message_->unpack(received_);
+  if (any && loop_->state() == DriveState::Waiting)
+    std::ranges::copy(received_message_->commands(received_), commands_.begin());
   if (loop_->step(sent.time, any ? &message : nullptr, commands_) && !is_cut)
     down_->send(sent.time, commands_);
   if (!down_->receive(sent.time, received_commands_)) {

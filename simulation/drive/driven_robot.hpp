@@ -57,7 +57,6 @@ class DrivenRobot final : public RemoteControl {
   std::unique_ptr<SimulatedLink> up_, down_;
   std::vector<double> sent_, received_, commands_, received_commands_;
   std::vector<int> controls_;
-  bool began_ = false;
   long lost_commands_ = 0;
 };
 

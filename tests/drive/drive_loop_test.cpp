@@ -1,11 +1,13 @@
 #include "drive/drive_loop.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <vector>
 
+#include "drive/robot_message.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -226,4 +228,41 @@ TEST_CASE("arm driver: what cannot be driven is refused in one line", "[drive]")
   ArmDriver driver(arm(), {});
   CHECK_THROWS_WITH(DriveLoop(driver, {.stale_after = 0.0}), Catch::Contains("stale_after"));
   CHECK_THROWS_WITH(DriveLoop(driver, {.speed_limit = -1.0}), Catch::Contains("speed_limit"));
+}
+
+TEST_CASE("robot message: no new reading is lost with a message", "[drive]") {
+  const ArmDriver driver(arm(kReach + "[base]\nfeed = 0.1\n" + kEncoder), {});
+  REQUIRE(driver.sensor_count() == 4);
+  REQUIRE(driver.reading_count() == 6);  // feed and its rate
+  RobotMessage robot(driver), computer(driver);
+  std::vector<double> message(robot.size());
+  const std::vector<double> drives{5.0, 0.5}, commands{1, 2, 3, 4, 0.1};
+  const auto send = [&](double a, bool new_a, double b, bool new_b) {
+    const bool arrived[4] = {new_a, new_b};
+    robot.pack(std::vector<double>{a, b, 0.0, 0.0}, arrived, drives, commands, nullptr, message);
+  };
+  send(1.0, true, 2.0, false);
+  DriveLoop::Message got = computer.unpack(message);
+  CHECK(got.arrived[0]);
+  CHECK_FALSE(got.arrived[1]);
+  CHECK(got.readings[4] == 5.0);
+  CHECK(std::ranges::equal(computer.commands(message), commands));
+  CHECK(got.target == nullptr);
+  send(1.0, false, 3.0, true);  // is lost
+  send(1.5, true, 3.0, false);
+  got = computer.unpack(message);
+  CHECK(got.arrived[0]);
+  CHECK(got.arrived[1]);
+  CHECK(got.readings[1] == 3.0);
+  send(1.5, false, 3.0, false);
+  got = computer.unpack(message);
+  CHECK_FALSE(got.arrived[0]);
+  CHECK_FALSE(got.arrived[1]);
+  Eigen::Isometry3d target = Eigen::Isometry3d::Identity();
+  target.translation() << 1, 2, 3;
+  const bool none[4] = {};
+  robot.pack(std::vector<double>(4, 0.0), none, drives, commands, &target, message);
+  got = computer.unpack(message);
+  REQUIRE(got.target != nullptr);
+  CHECK(got.target->isApprox(target));
 }

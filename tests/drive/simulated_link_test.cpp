@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "drive/robot_message.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -77,37 +76,4 @@ TEST_CASE("simulated link: numbers that make no link are refused", "[drive]") {
   CHECK_THROWS_WITH(SimulatedLink(1, {.jitter = 11.0}, kStep, ""), Catch::Contains("jitter"));
   CHECK_THROWS_WITH(SimulatedLink(1, {.loss = 1.5}, kStep, ""),
                     Catch::Contains("loss") && Catch::Contains("must be in [0, 1]"));
-}
-
-TEST_CASE("robot message: no new reading is lost with a message", "[drive]") {
-  RobotMessage robot(3, 2), computer(3, 2);
-  std::vector<double> message(robot.size());
-  const std::vector<double> drives{5.0};
-  const auto send = [&](double a, bool new_a, double b, bool new_b) {
-    const bool arrived[2] = {new_a, new_b};
-    robot.pack(std::vector<double>{a, b}, arrived, drives, nullptr, message);
-  };
-  send(1.0, true, 2.0, false);
-  DriveLoop::Message got = computer.unpack(message);
-  CHECK(got.arrived[0]);
-  CHECK_FALSE(got.arrived[1]);
-  CHECK(got.readings[2] == 5.0);
-  CHECK(got.target == nullptr);
-  send(1.0, false, 3.0, true);  // is lost
-  send(1.5, true, 3.0, false);
-  got = computer.unpack(message);
-  CHECK(got.arrived[0]);
-  CHECK(got.arrived[1]);
-  CHECK(got.readings[1] == 3.0);
-  send(1.5, false, 3.0, false);
-  got = computer.unpack(message);
-  CHECK_FALSE(got.arrived[0]);
-  CHECK_FALSE(got.arrived[1]);
-  Eigen::Isometry3d target = Eigen::Isometry3d::Identity();
-  target.translation() << 1, 2, 3;
-  const bool none[2] = {};
-  robot.pack(std::vector<double>{0.0, 0.0}, none, drives, &target, message);
-  got = computer.unpack(message);
-  REQUIRE(got.target != nullptr);
-  CHECK(got.target->isApprox(target));
 }

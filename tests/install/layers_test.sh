@@ -47,7 +47,7 @@ simulation/plan        : tendril tendril/* controllers/arm plugin simulation/sce
 rendering              : tendril tendril/model tendril/recording simulation/files simulation/engine simulation/scene simulation/rollout
 
 apps/tendril/window    : tendril tendril/* simulation/* rendering
-apps/tendril           : tendril tendril/* controllers/interface simulation/* rendering apps/tendril/window bench/published
+apps/tendril           : tendril tendril/* controllers/interface drive simulation/* rendering apps/tendril/window bench/published
 apps/examples          : tendril/* controllers/interface plugin simulation/rollout
 python/src             : tendril tendril/* controllers controllers/* binding plugin simulation/* rendering
 

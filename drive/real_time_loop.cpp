@@ -1,0 +1,58 @@
+#include "drive/real_time_loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "drive/robot_message.hpp"
+
+namespace tendril {
+
+LoopTimes run_real_time(DriveLoop& loop, UdpLink& link, const RealTimeOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kProgressInterval = 0.1;  // s
+  const ArmDriver& driver = loop.driver();
+  RobotMessage message(driver);
+  std::vector<double> numbers(message.size(), 0.0), commands(driver.actuators().size(), 0.0);
+  const auto step =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.timestep));
+  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+  LoopTimes times;
+  double late_sum = 0.0, last_progress = 0.0;
+  const Clock::time_point start = Clock::now();
+  Clock::time_point due = start;
+  for (;;) {
+    std::this_thread::sleep_until(due);
+    const Clock::time_point begin = Clock::now();
+    const double time = seconds(begin - start), late = seconds(begin - due);
+    if (options.duration > 0.0 && time >= options.duration) break;
+    if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
+    const bool any = link.receive(numbers);
+    DriveLoop::Message received;
+    if (any) received = message.unpack(numbers);
+    if (any && loop.state() == DriveState::Waiting)
+      std::ranges::copy(message.commands(numbers), commands.begin());
+    const bool is_new = loop.step(time, any ? &received : nullptr, commands);
+    const UdpLink::Order order = loop.state() == DriveState::Waiting ? UdpLink::Order::Hello
+                                 : is_new                            ? UdpLink::Order::Command
+                                                                     : UdpLink::Order::Hold;
+    (void)link.send(order, time, commands);
+    ++times.steps;
+    late_sum += late;
+    times.longest_late = std::max(times.longest_late, late);
+    times.longest_step = std::max(times.longest_step, seconds(Clock::now() - begin));
+    due += step;
+    for (; due + step <= Clock::now(); due += step) ++times.skipped;
+    if (options.on_progress && time - last_progress >= kProgressInterval) {
+      last_progress = time;
+      options.on_progress(time);
+    }
+  }
+  (void)link.send(UdpLink::Order::Hold, seconds(Clock::now() - start), commands);
+  times.mean_late = times.steps > 0 ? late_sum / static_cast<double>(times.steps) : 0.0;
+  return times;
+}
+
+}  // namespace tendril

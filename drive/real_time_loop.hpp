@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "drive/drive_loop.hpp"
+#include "drive/udp_link.hpp"
+
+namespace tendril {
+
+/// How a loop kept its time.
+struct LoopTimes {
+  long steps = 0;
+  long skipped = 0;        ///< because a step before took too long
+  double mean_late = 0.0;  ///< of a step against its time [s]
+  double longest_late = 0.0;
+  double longest_step = 0.0;  ///< time that a step took [s]
+};
+
+struct RealTimeOptions {
+  double timestep = 0.01;  ///< that of the driver [s]
+  double duration = 0.0;   ///< [s]; 0: until `stop`
+  const std::atomic<bool>* stop = nullptr;
+  /// Called about ten times a second, between steps.
+  std::function<void(double time)> on_progress = {};
+};
+
+/// Runs a driver against a robot at a fixed rate by the system's monotonic clock: at each step
+/// takes what has come, makes the step, and sends the commands. Until the first message it asks for
+/// one. When it ends it lets the robot hold. A step that comes late is made at once; those that it
+/// took the time of are left out.
+[[nodiscard]] LoopTimes run_real_time(DriveLoop& loop, UdpLink& link,
+                                      const RealTimeOptions& options);
+
+}  // namespace tendril

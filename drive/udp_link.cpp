@@ -1,0 +1,160 @@
+#include "drive/udp_link.hpp"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "drive/robot_message.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "datagrams are little-endian");
+
+constexpr std::array<char, 4> kMagic{'T', 'D', 'L', '1'};
+constexpr std::size_t kHeader = 24, kChecksum = 4;
+
+constexpr std::array<std::uint32_t, 256> crc_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < table.size(); ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = (c & 1) != 0 ? 0xEDB88320U ^ (c >> 1) : c >> 1;
+    table[i] = c;
+  }
+  return table;
+}
+constexpr std::array<std::uint32_t, 256> kCrc = crc_table();
+
+/// CRC-32 of IEEE 802.3.
+std::uint32_t crc32(std::span<const std::byte> bytes) noexcept {
+  std::uint32_t c = 0xFFFFFFFFU;
+  for (const std::byte b : bytes)
+    c = kCrc[(c ^ std::to_integer<std::uint32_t>(b)) & 0xFF] ^ (c >> 8);
+  return c ^ 0xFFFFFFFFU;
+}
+
+template <class Value>
+void put(std::vector<std::byte>& bytes, std::size_t at, const Value& value) noexcept {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+template <class Value>
+Value get(std::span<const std::byte> bytes, std::size_t at) noexcept {
+  Value value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+/// Opens a socket connected to an address.
+int connected(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const auto refuse = [&](const std::string& why) {
+    throw ModelError("link: udp:" + address + ": " + why);
+  };
+  if (colon == std::string::npos || colon == 0) refuse("must be udp:HOST:PORT");
+  std::string host = address.substr(0, colon);
+  const std::string port = address.substr(colon + 1);
+  if (port.empty() || !std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; }))
+    refuse("port " + port + ": must be a number");
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0)
+    refuse(gai_strerror(error));
+  int result = -1, last = 0;
+  for (const addrinfo* a = found; a != nullptr && result < 0; a = a->ai_next) {
+    const int made =
+        socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    if (made >= 0 && connect(made, a->ai_addr, a->ai_addrlen) == 0) {
+      result = made;
+      break;
+    }
+    last = errno;
+    if (made >= 0) close(made);
+  }
+  freeaddrinfo(found);
+  if (result < 0) refuse(std::strerror(last));
+  return result;
+}
+
+}  // namespace
+
+std::uint32_t UdpLink::signature(const ArmDriver& driver) {
+  std::string text;
+  for (const ArmDriver::Channel& channel : driver.channels())
+    text += channel.name + " " + std::to_string(channel.width) + "\n";
+  text += "\n";
+  for (const ArmDriver::Actuator& actuator : driver.actuators()) text += actuator.name + "\n";
+  return crc32(std::as_bytes(std::span(text)));
+}
+
+UdpLink::UdpLink(const std::string& address, const ArmDriver& driver)
+    : socket_(connected(address)),
+      signature_(signature(driver)),
+      numbers_(RobotMessage(driver).size()),
+      out_(kHeader + sizeof(double) * (1 + driver.actuators().size()) + kChecksum),
+      in_(kHeader + sizeof(double) * numbers_ + kChecksum + 1) {}
+
+UdpLink::~UdpLink() { close(socket_); }
+
+bool UdpLink::send(Order order, double time, std::span<const double> commands) noexcept {
+  put(out_, 0, kMagic);
+  put(out_, 4, signature_);
+  put(out_, 8, ++sent_);
+  put(out_, 16, time);
+  put(out_, kHeader, static_cast<double>(order));
+  std::memcpy(out_.data() + kHeader + sizeof(double), commands.data(), commands.size_bytes());
+  const std::size_t end = out_.size() - kChecksum;
+  put(out_, end, crc32(std::span(out_).first(end)));
+  const bool taken =
+      ::send(socket_, out_.data(), out_.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out_.size());
+  if (taken) ++counts_.sent;
+  return taken;
+}
+
+bool UdpLink::receive(std::span<double> message) noexcept {
+  bool any = false;
+  for (;;) {
+    const ssize_t size = recv(socket_, in_.data(), in_.size(), 0);
+    if (size < 0 && (errno == EINTR || errno == ECONNREFUSED)) continue;
+    if (size < 0) return any;
+    const std::span<const std::byte> bytes(in_.data(), static_cast<std::size_t>(size));
+    const bool has_header = bytes.size() >= kHeader + kChecksum &&
+                            get<std::array<char, 4>>(bytes, 0) == kMagic &&
+                            get<std::uint32_t>(bytes, bytes.size() - kChecksum) ==
+                                crc32(bytes.first(bytes.size() - kChecksum));
+    if (!has_header) {
+      ++counts_.damaged;
+      continue;
+    }
+    if (get<std::uint32_t>(bytes, 4) != signature_) {
+      ++counts_.strange;
+      continue;
+    }
+    if (bytes.size() + 1 != in_.size()) {
+      ++counts_.damaged;
+      continue;
+    }
+    const auto number = get<std::uint64_t>(bytes, 8);
+    if (number <= newest_) {
+      ++counts_.overtaken;
+      continue;
+    }
+    if (newest_ > 0) counts_.missing += static_cast<long>(number - newest_ - 1);
+    newest_ = number;
+    ++counts_.received;
+    std::memcpy(message.data(), in_.data() + kHeader, sizeof(double) * numbers_);
+    any = true;
+  }
+}
+
+}  // namespace tendril

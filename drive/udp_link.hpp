@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drive/arm_driver.hpp"
+
+namespace tendril {
+
+/// Messages of a robot and commands to it as UDP datagrams, docs/reference/udp_link.md. A datagram
+/// that is damaged, of another robot, or older than one that came before it is counted and dropped.
+/// `send` and `receive` wait for nothing and allocate nothing. Tested by: udp_link_test.
+class UdpLink {
+ public:
+  /// What the computer says with its commands.
+  enum class Order : std::uint8_t {
+    Hello = 0,    ///< send me your messages; the commands mean nothing
+    Command = 1,  ///< go there
+    Hold = 2,     ///< stay; the commands are those held
+  };
+
+  /// Opens a socket that talks to the robot's. Throws ModelError naming an address that cannot be
+  /// reached.
+  /// @param address  "192.168.0.7:7400", "localhost:7400", "[::1]:7400"
+  UdpLink(const std::string& address, const ArmDriver& driver);
+  ~UdpLink();
+  UdpLink(const UdpLink&) = delete;
+  UdpLink& operator=(const UdpLink&) = delete;
+
+  /// Sends one number for each actuator. Returns whether the system took them.
+  bool send(Order order, double time, std::span<const double> commands) noexcept;
+  /// Takes the newest message that has come. Returns whether one has.
+  bool receive(std::span<double> message) noexcept;
+
+  struct Counts {
+    long received = 0, sent = 0;
+    long damaged = 0;    ///< of a wrong size, or whose checksum is not theirs
+    long strange = 0;    ///< of a robot with other readings or actuators
+    long overtaken = 0;  ///< by a newer one
+    long missing = 0;    ///< numbers of messages that were skipped
+  };
+  [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+
+  /// Checksum of the names and sizes of readings and of the names of actuators: both sides must
+  /// have the same.
+  [[nodiscard]] static std::uint32_t signature(const ArmDriver& driver);
+
+ private:
+  int socket_ = -1;
+  std::uint32_t signature_;
+  std::uint64_t sent_ = 0, newest_ = 0;
+  std::size_t numbers_;
+  Counts counts_;
+  std::vector<std::byte> out_, in_;
+};
+
+}  // namespace tendril

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Runs `tendril drive` in a simulation, by a log, and against a robot on the loopback.
+
+usage: drive_command_test.py PROGRAM
+"""
+
+import json
+import math
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import zlib
+from pathlib import Path
+
+PROGRAM = ""
+ARM = """kind = "continuum"
+[[section]]
+constant_length = 0.1
+bend_limit = 1.5
+links = 5
+radius = 0.006
+mass = 0.02
+bending_stiffness = 0.02
+[[section]]
+constant_length = 0.1
+bend_limit = 1.5
+links = 5
+radius = 0.006
+mass = 0.02
+bending_stiffness = 0.02
+[controller]
+plugin = "tendril.reach"
+target = "target"
+velocity_feed_forward = false
+gravity_compensation = false
+[[sensor]]
+kind = "bend_encoder"
+name = "bend"
+"""
+SCENE = """<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
+<asset><model name="arm" file="arm.toml"/></asset><worldbody><body name="target" mocap="true" pos="0.06 0.03 0.17"/>
+<attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
+EXPERIMENT = """scene = "scene.xml"
+duration = 1.5
+[[check]]
+metric = "tip_error_end"
+max = 0.002
+"""
+TARGET = (0.06, 0.03, 0.17)
+
+
+class Robot(threading.Thread):
+    """A robot whose two sections bend as commanded, with a lag of 20 ms; it answers each order with a message."""
+
+    READINGS = ("bend_s1_y", "bend_s1_x", "bend_s2_y", "bend_s2_x")
+    ACTUATORS = ("s1_y", "s1_x", "s2_y", "s2_x")
+    SIGNS = (1.0, -1.0, 1.0, -1.0)  # encoders read angles about y and -x
+
+    def __init__(self, readings=READINGS, damage=False, silent_after=None, step=0.005):
+        super().__init__(daemon=True)
+        names = "".join(f"{name} 1\n" for name in readings) + "\n" + "".join(f"{name}\n" for name in self.ACTUATORS)
+        self.signature = zlib.crc32(names.encode())
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.address = f"udp:127.0.0.1:{self.socket.getsockname()[1]}"
+        self.bends, self.commands, self.orders = [0.0] * 4, [0.0] * 4, []
+        self.damage, self.silent_after, self.step = damage, silent_after, step
+        self.closed = False
+        self.start()
+
+    def run(self):
+        number = 0
+        while True:
+            try:
+                datagram, peer = self.socket.recvfrom(4096)
+            except OSError:
+                return
+            if self.closed:
+                return
+            body, checksum = datagram[:-4], struct.unpack("<I", datagram[-4:])[0]
+            magic, signature, _, _ = struct.unpack_from("<4sIQd", body)
+            assert magic == b"TDL1" and checksum == zlib.crc32(body)
+            order, *commands = struct.unpack_from(f"<{(len(body) - 24) // 8}d", body, 24)
+            self.orders.append((order, commands))
+            if signature == self.signature and order == 1.0:
+                self.commands = commands
+            for i, sign in enumerate(self.SIGNS):
+                self.bends[i] += self.step / 0.02 * (sign * self.commands[i] - self.bends[i])
+            number += 1
+            if self.silent_after is not None and number > self.silent_after:
+                continue
+            x, y, z = TARGET
+            pose = (1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, y, 0.0, 0.0, 1.0, z)
+            numbers = (*self.bends, *[float(number)] * 4, *self.commands, *pose)
+            message = struct.pack(f"<4sIQd{len(numbers)}d", b"TDL1", self.signature, number, 0.0, *numbers)
+            message += struct.pack("<I", zlib.crc32(message))
+            if self.damage and number % 3 == 0:
+                message = message[:40] + bytes([message[40] ^ 1]) + message[41:]
+            self.socket.sendto(message, peer)
+
+    def close(self):
+        self.closed = True
+        wake = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        wake.sendto(b"end", self.socket.getsockname())
+        wake.close()
+        self.join()
+        self.socket.close()
+
+    def tip(self):
+        """Of two sections of constant curvature."""
+        pose = [[float(i == j) for j in range(4)] for i in range(4)]
+        for u, v in (self.bends[:2], self.bends[2:]):
+            theta, phi = math.hypot(u, v), math.atan2(v, u)
+            c, s, cp, sp = math.cos(theta), math.sin(theta), math.cos(phi), math.sin(phi)
+            r = 0.1 / theta if theta > 1e-9 else None
+            p = (r * (1 - c) * cp, r * (1 - c) * sp, r * s) if r else (0.0, 0.0, 0.1)
+            section = [
+                [cp * cp * (c - 1) + 1, sp * cp * (c - 1), cp * s, p[0]],
+                [sp * cp * (c - 1), sp * sp * (c - 1) + 1, sp * s, p[1]],
+                [-cp * s, -sp * s, c, p[2]],
+                [0.0, 0.0, 0.0, 1.0],
+            ]
+            pose = [[sum(pose[i][k] * section[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
+        return [row[3] for row in pose[:3]]
+
+
+class DriveCommand(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.temporary.name)
+        (self.folder / "arm.toml").write_text(ARM)
+        (self.folder / "scene.xml").write_text(SCENE)
+        (self.folder / "reach.toml").write_text(EXPERIMENT)
+        self.addCleanup(self.temporary.cleanup)
+
+    def drive(self, *arguments, robot="arm.toml"):
+        return subprocess.run(
+            [PROGRAM, "drive", robot, *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def robot(self, **keys):
+        robot = Robot(**keys)
+        self.addCleanup(robot.close)
+        return robot
+
+    def test_a_simulated_robot_and_its_log(self):
+        link = ("--delay", "0.004", "--jitter", "0.002", "--loss", "0.1")
+        result = self.drive("--link", "sim:reach.toml", *link, "--out", "out", "--json", "--no-report")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        summary = json.loads(result.stdout)
+        self.assertTrue(all(check["holds"] for check in summary["checks"]))
+        result = self.drive("--link", "log:out/rollout.h5", *link)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("750 steps: every command is bitwise identical", result.stdout)
+        result = self.drive("--link", "log:out/rollout.h5")  # another link
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("largest difference", result.stdout)
+
+    def test_a_stopped_robot_fails_the_run(self):
+        result = self.drive("--link", "sim:reach.toml", "--stop", "0.2", "--out", "out", "--no-report")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("driver: stopped at the end", result.stdout)
+
+    def test_a_robot_on_the_network_reaches_its_target(self):
+        robot = self.robot()
+        result = self.drive("--link", robot.address, "--rate", "200", "--duration", "4", "--stale", "3", "--quiet")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("driver: running at the end", result.stdout)
+        self.assertLess(math.dist(robot.tip(), TARGET), 2e-3)
+        self.assertEqual(robot.orders[0][0], 0.0)  # hello
+        self.assertEqual(robot.orders[-1][0], 2.0)  # hold
+
+    def test_damaged_messages_are_dropped(self):
+        robot = self.robot(damage=True)
+        result = self.drive("--link", robot.address, "--rate", "200", "--duration", "4", "--stale", "3", "--quiet")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn(" 0 damaged", result.stdout)
+        self.assertLess(math.dist(robot.tip(), TARGET), 2e-3)
+
+    def test_a_silent_robot_is_held(self):
+        robot = self.robot(silent_after=20)
+        result = self.drive("--link", robot.address, "--rate", "200", "--duration", "3", "--quiet")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("driver: held: no message of the robot at the end", result.stdout)
+        held = [commands for order, commands in robot.orders if order == 2.0]
+        self.assertTrue(held)
+        self.assertTrue(all(commands == held[0] for commands in held))
+
+    def test_another_robot_is_not_moved(self):
+        robot = self.robot(readings=("bend_s1_y", "bend_s1_x", "bend_s2_y", "other"))
+        result = self.drive("--link", robot.address, "--duration", "0.5", "--quiet")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("sends messages of another robot", result.stderr)
+        self.assertTrue(all(order != 1.0 for order, _ in robot.orders))
+
+    def test_bad_input_is_one_line(self):
+        (self.folder / "blind.toml").write_text(ARM[: ARM.index("[[sensor]]")])
+        for arguments, robot, text in (
+            (("--link", "can0"), "arm.toml", "--link: can0: must be sim:EXPERIMENT"),
+            (("--link", "udp:localhost"), "arm.toml", "must be udp:HOST:PORT"),
+            (("--link", "udp:localhost:7400", "--rate", "0"), "arm.toml", "--rate: 0: must be in [1, 10000] Hz"),
+            (("--link", "sim:reach.toml", "--delay", "-1"), "arm.toml", "must be in [0, 10] s"),
+            (("--link", "sim:reach.toml", "--loss", "2"), "arm.toml", "must be in [0, 1]"),
+            (("--link", "sim:reach.toml", "--bits", "40"), "arm.toml", "--bits: 40: must be an integer in [0, 32]"),
+            (("--link", "sim:reach.toml", "--stale", "0"), "arm.toml", "--stale: 0: must be positive"),
+            (("--link", "sim:reach.toml"), "blind.toml", "blind.toml: sensor: none more"),
+            (("--link", "udp:localhost:7400"), "blind.toml", "no [[sensor]] that tells the shape"),
+            (("--link", "sim:none.toml"), "arm.toml", "none.toml"),
+            (("--link", "log:arm.toml"), "arm.toml", "arm.toml"),
+        ):
+            with self.subTest(text=text):
+                result = self.drive(*arguments, robot=robot)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(text, result.stderr)
+                self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] == "--help":
+        print(__doc__.strip())
+        sys.exit(0 if sys.argv[1:] else 2)
+    PROGRAM = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()
