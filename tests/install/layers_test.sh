@@ -49,7 +49,7 @@ rendering              : tendril tendril/model tendril/recording simulation/file
 apps/tendril/window    : tendril tendril/* simulation/* rendering
 apps/tendril           : tendril tendril/* controllers/interface drive simulation/* rendering apps/tendril/window bench/published
 apps/examples          : tendril/* controllers/interface plugin simulation/rollout
-python/src             : tendril tendril/* controllers controllers/* binding plugin simulation/* rendering
+python/src             : tendril tendril/* controllers controllers/* binding drive plugin simulation/* rendering
 
 bench/published        : tendril tendril/*
 bench/peer_ik          : tendril/kinematics tendril/ik

@@ -2,9 +2,9 @@
 #
 #     cmake -S . -B build -Dtendril_DIR=$(python -m tendril --cmake-dir)
 #
-# Defines tendril::core, estimation, planning, snake, mobile, control, model, binding, drive
-# and tendril::plugin_host: headers and a shared library, for Eigen 3.4. plugin_host also has the library of the program,
-# and the MuJoCo next to the package.
+# Defines tendril::core, estimation, planning, snake, mobile, control, model, binding, drive and tendril::plugin_host:
+# headers and a shared library, for Eigen 3.4. plugin_host also has the library of the program, and the MuJoCo next to
+# the package.
 include(CMakeFindDependencyMacro)
 find_dependency(Eigen3 3.4)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _tendril_package)
