@@ -55,12 +55,18 @@ class ArmDriver::Scene final : public SceneQuery {
     has_target_ = !name_.empty();
   }
   [[nodiscard]] MeasuredObstacles measure_obstacles(const char* setting, double) override {
-    throw ModelError(std::string(setting) +
-                     ": obstacles are of a scene, of which the robot knows nothing");
+    refuse(setting);
   }
+  [[nodiscard]] Obstacles standing_obstacles(const char* setting) override { refuse(setting); }
+  [[nodiscard]] std::vector<Solid> solids(const char* setting) override { refuse(setting); }
   [[nodiscard]] bool has_target() const noexcept { return has_target_; }
 
  private:
+  [[noreturn]] static void refuse(const char* setting) {
+    throw ModelError(std::string(setting) +
+                     ": obstacles are of a scene, of which the robot knows nothing");
+  }
+
   const Settings& settings_;
   std::string& name_;
   bool has_target_ = false;

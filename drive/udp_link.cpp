@@ -122,8 +122,9 @@ bool UdpLink::send(Order order, double time, std::span<const double> commands) n
 }
 
 bool UdpLink::receive(std::span<double> message) noexcept {
+  constexpr int kMost = 1000;  // in one step, whoever sends them
   bool any = false;
-  for (;;) {
+  for (int i = 0; i < kMost; ++i) {
     const ssize_t size = recv(socket_, in_.data(), in_.size(), 0);
     if (size < 0 && (errno == EINTR || errno == ECONNREFUSED)) continue;
     if (size < 0) return any;
@@ -155,6 +156,7 @@ bool UdpLink::receive(std::span<double> message) noexcept {
     std::memcpy(message.data(), in_.data() + kHeader, sizeof(double) * numbers_);
     any = true;
   }
+  return any;
 }
 
 }  // namespace tendril

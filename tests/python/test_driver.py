@@ -1,5 +1,9 @@
 """The controller of a robot file on its own, as a program of a robot runs it."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -133,3 +137,24 @@ def test_bad_input_is_one_line(arm, tmp_path):
     assert feeding.readings[-2:] == ["feed", "feed_rate"]
     with pytest.raises(td.ModelError, match="has no feed: the first message must have"):
         feeding.step(0.0, {"bend_s1_y": 0.0})
+
+
+def test_the_program_drives_a_simulated_robot(arm, tmp_path):
+    """The plugin of the package takes commands from the program, which is another library."""
+    (tmp_path / "scene.xml").write_text(
+        """<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
+<asset><model name="arm" file="arm.toml"/></asset><worldbody><body name="target" mocap="true" pos="0.06 0.03 0.17"/>
+<attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
+    )
+    program = Path(sys.executable).with_name("tendril")
+    result = subprocess.run(
+        [program, "drive", arm, "--link", f"sim:{tmp_path / 'scene.xml'}", "--duration", "0.5"]
+        + ["--out", tmp_path / "out", "--no-report", "--delay", "0.004"],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    assert result.returncode == 0, result.stderr
+    assert "driver: running at the end; 250 steps" in result.stdout
+    recording = td.Recording(tmp_path / "out" / "rollout.h5")
+    assert recording.texts["driven_by"] == str(arm)
