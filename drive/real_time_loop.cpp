@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-LoopTimes run_real_time(DriveLoop& loop, UdpLink& link, const RealTimeOptions& options) {
+LoopTimes run_real_time(DriveLoop& loop, RobotLink& link, const RealTimeOptions& options) {
   using Clock = std::chrono::steady_clock;
   constexpr double kProgressInterval = 0.1;  // s
   const ArmDriver& driver = loop.driver();
@@ -32,12 +32,13 @@ LoopTimes run_real_time(DriveLoop& loop, UdpLink& link, const RealTimeOptions& o
     const bool any = link.receive(numbers);
     DriveLoop::Message received;
     if (any) received = message.unpack(numbers);
+    if (received.target == nullptr && options.target) received.target = &*options.target;
     if (any && loop.state() == DriveState::Waiting)
       std::ranges::copy(message.commands(numbers), commands.begin());
     const bool is_new = loop.step(time, any ? &received : nullptr, commands);
-    const UdpLink::Order order = loop.state() == DriveState::Waiting ? UdpLink::Order::Hello
-                                 : is_new                            ? UdpLink::Order::Command
-                                                                     : UdpLink::Order::Hold;
+    const Order order = loop.state() == DriveState::Waiting ? Order::Hello
+                        : is_new                            ? Order::Command
+                                                            : Order::Hold;
     (void)link.send(order, time, commands);
     ++times.steps;
     late_sum += late;
@@ -50,7 +51,7 @@ LoopTimes run_real_time(DriveLoop& loop, UdpLink& link, const RealTimeOptions& o
       options.on_progress(time);
     }
   }
-  (void)link.send(UdpLink::Order::Hold, seconds(Clock::now() - start), commands);
+  (void)link.send(Order::Hold, seconds(Clock::now() - start), commands);
   times.mean_late = times.steps > 0 ? late_sum / static_cast<double>(times.steps) : 0.0;
   return times;
 }

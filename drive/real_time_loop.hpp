@@ -2,9 +2,10 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 
 #include "drive/drive_loop.hpp"
-#include "drive/udp_link.hpp"
+#include "drive/robot_link.hpp"
 
 namespace tendril {
 
@@ -21,6 +22,7 @@ struct RealTimeOptions {
   double timestep = 0.01;  ///< that of the driver [s]
   double duration = 0.0;   ///< [s]; 0: until `stop`
   const std::atomic<bool>* stop = nullptr;
+  std::optional<Eigen::Isometry3d> target = {};  ///< base frame, if the robot tells of none
   /// Called about ten times a second, between steps.
   std::function<void(double time)> on_progress = {};
 };
@@ -29,7 +31,7 @@ struct RealTimeOptions {
 /// takes what has come, makes the step, and sends the commands. Until the first message it asks for
 /// one. When it ends it lets the robot hold. A step that comes late is made at once; those that it
 /// took the time of are left out.
-[[nodiscard]] LoopTimes run_real_time(DriveLoop& loop, UdpLink& link,
+[[nodiscard]] LoopTimes run_real_time(DriveLoop& loop, RobotLink& link,
                                       const RealTimeOptions& options);
 
 }  // namespace tendril

@@ -98,7 +98,8 @@ std::uint32_t UdpLink::signature(const ArmDriver& driver) {
 }
 
 UdpLink::UdpLink(const std::string& address, const ArmDriver& driver)
-    : socket_(connected(address)),
+    : address_(address),
+      socket_(connected(address)),
       signature_(signature(driver)),
       numbers_(RobotMessage(driver).size()),
       out_(kHeader + sizeof(double) * (1 + driver.actuators().size()) + kChecksum),
@@ -157,6 +158,21 @@ bool UdpLink::receive(std::span<double> message) noexcept {
     any = true;
   }
   return any;
+}
+
+std::string UdpLink::summary() const {
+  const auto text = [](long count, const char* what) { return std::to_string(count) + what; };
+  return "messages: " + text(counts_.received, " received, ") +
+         text(counts_.missing, " missing, ") + text(counts_.overtaken, " overtaken, ") +
+         text(counts_.damaged, " damaged, ") + text(counts_.strange, " of another robot; ") +
+         text(counts_.sent, " sent");
+}
+
+std::string UdpLink::problem() const {
+  if (counts_.strange == 0 || counts_.received > 0) return {};
+  return "udp:" + address_ +
+         ": sends messages of another robot: its sensors and actuators must be those of the robot "
+         "file";
 }
 
 }  // namespace tendril

@@ -7,33 +7,27 @@
 #include <vector>
 
 #include "drive/arm_driver.hpp"
+#include "drive/robot_link.hpp"
 
 namespace tendril {
 
 /// Messages of a robot and commands to it as UDP datagrams, docs/reference/udp_link.md. A datagram
 /// that is damaged, of another robot, or older than one that came before it is counted and dropped.
 /// `send` and `receive` wait for nothing and allocate nothing. Tested by: udp_link_test.
-class UdpLink {
+class UdpLink final : public RobotLink {
  public:
-  /// What the computer says with its commands.
-  enum class Order : std::uint8_t {
-    Hello = 0,    ///< send me your messages; the commands mean nothing
-    Command = 1,  ///< go there
-    Hold = 2,     ///< stay; the commands are those held
-  };
-
   /// Opens a socket that talks to the robot's. Throws ModelError naming an address that cannot be
   /// reached.
   /// @param address  "192.168.0.7:7400", "localhost:7400", "[::1]:7400"
   UdpLink(const std::string& address, const ArmDriver& driver);
-  ~UdpLink();
+  ~UdpLink() override;
   UdpLink(const UdpLink&) = delete;
   UdpLink& operator=(const UdpLink&) = delete;
 
-  /// Sends one number for each actuator. Returns whether the system took them.
-  bool send(Order order, double time, std::span<const double> commands) noexcept;
-  /// Takes the newest message that has come. Returns whether one has.
-  bool receive(std::span<double> message) noexcept;
+  bool send(Order order, double time, std::span<const double> commands) noexcept override;
+  bool receive(std::span<double> message) noexcept override;
+  [[nodiscard]] std::string summary() const override;
+  [[nodiscard]] std::string problem() const override;
 
   struct Counts {
     long received = 0, sent = 0;
@@ -49,6 +43,7 @@ class UdpLink {
   [[nodiscard]] static std::uint32_t signature(const ArmDriver& driver);
 
  private:
+  std::string address_;
   int socket_ = -1;
   std::uint32_t signature_;
   std::uint64_t sent_ = 0, newest_ = 0;

@@ -9,8 +9,10 @@
 #include "apps/tendril/run_command.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "drive/real_time_loop.hpp"
+#include "drive/udp_link.hpp"
 #include "simulation/drive/drive_log.hpp"
 #include "simulation/files/file_kind.hpp"
+#include "tendril/model/value.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -24,6 +26,7 @@ struct DriveArguments {
   simulation::DriveOptions options;
   std::optional<double> stale, speed, cut, stop, rate;
   std::optional<std::int64_t> link_seed;
+  std::string target;
 };
 
 /// The kind and the file of a link, `sim:FILE`.
@@ -106,6 +109,18 @@ int drive_by_log(const DriveArguments& arguments, const std::string& file, bool 
   return kExitDifferent;
 }
 
+/// A target upright at a position; nothing if none is given.
+std::optional<Eigen::Isometry3d> target_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  constexpr std::size_t kNumbers = 3;
+  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();
+  const std::optional<std::vector<double>> numbers = Value::parse("[" + text + "]").numbers();
+  if (!numbers || numbers->size() != kNumbers)
+    throw ModelError(fmt::format("--target: {}: must be three numbers x,y,z, m", text));
+  X_BG.translation() = Eigen::Vector3d(numbers->data());
+  return X_BG;
+}
+
 /// A robot elsewhere, in real time, until Ctrl-C.
 int drive_robot(const DriveArguments& arguments, const std::string& address,
                 const RunArguments& run) {
@@ -129,6 +144,7 @@ int drive_robot(const DriveArguments& arguments, const std::string& address,
   }
   DriveLoop loop(*driver, options.safety);
   UdpLink link(address, *driver);
+  times.target = target_of(arguments.target);
   const InterruptRequest interrupt;
   times.stop = &interrupt.flag();
   ProgressBar bar(run.quiet);
@@ -139,23 +155,18 @@ int drive_robot(const DriveArguments& arguments, const std::string& address,
   };
   const LoopTimes result = run_real_time(loop, link, times);
   bar.finish();
-  const UdpLink::Counts& counts = link.counts();
-  say("{}", counts_text(loop.counts(), loop.state()));
-  say("messages: {} received, {} missing, {} overtaken, {} damaged, {} of another robot; {} sent\n",
-      counts.received, counts.missing, counts.overtaken, counts.damaged, counts.strange,
-      counts.sent);
+  say("{}{}\n", counts_text(loop.counts(), loop.state()), link.summary());
   say("times: {} steps of {:.3g} ms, late by {:.3g} ms on average and {:.3g} ms at most; {} "
       "skipped; "
       "the longest step took {:.3g} ms\n",
       result.steps, 1e3 * times.timestep, 1e3 * result.mean_late, 1e3 * result.longest_late,
       result.skipped, 1e3 * result.longest_step);
-  if (counts.strange > 0 && counts.received == 0)
-    complain(
-        fmt::format("udp:{}: sends messages of another robot: its sensors and actuators must "
-                    "be those of {}",
-                    address, arguments.robot));
+  if (const std::string problem = link.problem(); !problem.empty()) complain(problem);
+  const bool was_held = loop.counts().held == loop.counts().steps;
+  if (was_held && loop.state() == DriveState::Running)
+    complain("the robot did not tell where its target is: --target x,y,z does");
   if (loop.state() == DriveState::Fault) complain(driver->fault());
-  return loop.state() == DriveState::Running ? 0 : kExitNotDriven;
+  return loop.state() == DriveState::Running && !was_held ? 0 : kExitNotDriven;
 }
 
 }  // namespace
@@ -188,6 +199,9 @@ void add_drive_command(CommandLine& line) {
   command.option(
       "--speed-limit", arguments->speed,
       "largest speed of a command, ranges of its actuator per second [none; with udp 1]");
+  command.option("--target", arguments->target,
+                 "with udp: position x,y,z of the target in the frame of the base, m [told by the "
+                 "robot]");
   command.option("--rate", arguments->rate, "with udp: steps per second [100]");
   command.option("--cut", arguments->cut, "the link is cut at this time, s [never]");
   command.option("--stop", arguments->stop, "emergency stop at this time, s [never]");

@@ -60,7 +60,7 @@ class Robot(threading.Thread):
     ACTUATORS = ("s1_y", "s1_x", "s2_y", "s2_x")
     SIGNS = (1.0, -1.0, 1.0, -1.0)  # encoders read angles about y and -x
 
-    def __init__(self, readings=READINGS, damage=False, silent_after=None, step=0.005):
+    def __init__(self, readings=READINGS, damage=False, silent_after=None, target=TARGET):
         super().__init__(daemon=True)
         names = "".join(f"{name} 1\n" for name in readings) + "\n" + "".join(f"{name}\n" for name in self.ACTUATORS)
         self.signature = zlib.crc32(names.encode())
@@ -68,7 +68,7 @@ class Robot(threading.Thread):
         self.socket.bind(("127.0.0.1", 0))
         self.address = f"udp:127.0.0.1:{self.socket.getsockname()[1]}"
         self.bends, self.commands, self.orders = [0.0] * 4, [0.0] * 4, []
-        self.damage, self.silent_after, self.step = damage, silent_after, step
+        self.damage, self.silent_after, self.target = damage, silent_after, target
         self.closed = False
         self.start()
 
@@ -89,11 +89,11 @@ class Robot(threading.Thread):
             if signature == self.signature and order == 1.0:
                 self.commands = commands
             for i, sign in enumerate(self.SIGNS):
-                self.bends[i] += self.step / 0.02 * (sign * self.commands[i] - self.bends[i])
+                self.bends[i] += 0.005 / 0.02 * (sign * self.commands[i] - self.bends[i])
             number += 1
             if self.silent_after is not None and number > self.silent_after:
                 continue
-            x, y, z = TARGET
+            x, y, z = self.target
             pose = (1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, y, 0.0, 0.0, 1.0, z)
             numbers = (*self.bends, *[float(number)] * 4, *self.commands, *pose)
             message = struct.pack(f"<4sIQd{len(numbers)}d", b"TDL1", self.signature, number, 0.0, *numbers)
@@ -179,6 +179,18 @@ class DriveCommand(unittest.TestCase):
         self.assertEqual(robot.orders[0][0], 0.0)  # hello
         self.assertEqual(robot.orders[-1][0], 2.0)  # hold
 
+    def test_a_robot_without_a_target_gets_one(self):
+        robot = self.robot(target=(math.nan,) * 3)
+        result = self.drive("--link", robot.address, "--rate", "200", "--duration", "0.5", "--quiet")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("--target x,y,z does", result.stderr)
+        self.assertTrue(all(order != 1.0 for order, _ in robot.orders))
+        robot = self.robot(target=(math.nan,) * 3)
+        where = ("--target", ",".join(map(str, TARGET)))
+        result = self.drive("--link", robot.address, "--rate", "200", "--duration", "4", "--stale", "3", *where)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertLess(math.dist(robot.tip(), TARGET), 2e-3)
+
     def test_damaged_messages_are_dropped(self):
         robot = self.robot(damage=True)
         result = self.drive("--link", robot.address, "--rate", "200", "--duration", "4", "--stale", "3", "--quiet")
@@ -208,6 +220,7 @@ class DriveCommand(unittest.TestCase):
             (("--link", "can0"), "arm.toml", "--link: can0: must be sim:EXPERIMENT"),
             (("--link", "udp:localhost"), "arm.toml", "must be udp:HOST:PORT"),
             (("--link", "udp:localhost:7400", "--rate", "0"), "arm.toml", "--rate: 0: must be in [1, 10000] Hz"),
+            (("--link", "udp:localhost:7400", "--target", "1,2"), "arm.toml", "--target: 1,2: must be three numbers"),
             (("--link", "sim:reach.toml", "--delay", "-1"), "arm.toml", "must be in [0, 10] s"),
             (("--link", "sim:reach.toml", "--loss", "2"), "arm.toml", "must be in [0, 1]"),
             (("--link", "sim:reach.toml", "--bits", "40"), "arm.toml", "--bits: 40: must be an integer in [0, 32]"),

@@ -129,7 +129,7 @@ TEST_CASE("udp link: what one side sends the other has, and nothing else", "[dri
   Robot robot;
   UdpLink link(robot.name, driver);
   const std::vector<double> commands{0.25, -0.5};
-  REQUIRE(link.send(UdpLink::Order::Command, 1.5, commands));
+  REQUIRE(link.send(Order::Command, 1.5, commands));
   std::uint32_t signature = 0;
   CHECK(robot.wait(&signature) == std::vector<double>{1.0, 0.25, -0.5});
   CHECK(signature == UdpLink::signature(driver));
@@ -189,7 +189,7 @@ TEST_CASE("udp link: a robot that has gone stops nothing, and is heard when it i
   }
   UdpLink link(name, driver);
   for (int i = 0; i < 10; ++i) {
-    (void)link.send(UdpLink::Order::Hello, 0.0, std::vector<double>(2));
+    (void)link.send(Order::Hello, 0.0, std::vector<double>(2));
     CHECK_FALSE(link.receive(got));
   }
 }
@@ -202,7 +202,7 @@ TEST_CASE("udp link: sending and receiving allocate nothing", "[drive]") {
   std::vector<double> got(RobotMessage(driver).size());
   const AllocationCounter counter;
   for (int i = 0; i < 20; ++i) {
-    (void)link.send(UdpLink::Order::Command, 0.0, commands);
+    (void)link.send(Order::Command, 0.0, commands);
     (void)link.receive(got);
   }
   CHECK(counter.count() == 0);
