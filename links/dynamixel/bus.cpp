@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kSetupTime = 100ms;
 constexpr int kTries = 3;
+constexpr auto kQuietTime = 100ms;
 constexpr auto kDrainTime = 500ms;
 constexpr std::array kSpeeds{B9600, B57600, B115200, B1000000, B2000000, B3000000, B4000000};
 static_assert(kSpeeds.size() == kBaudRates.size());
@@ -63,7 +63,8 @@ void put_integer(std::int32_t value, int size, std::span<Byte> bytes) noexcept {
         static_cast<Byte>(static_cast<std::uint32_t>(value) >> 8 * i);
 }
 
-DynamixelBus::DynamixelBus(std::string port, int baud) : port_(std::move(port)) {
+DynamixelBus::DynamixelBus(std::string port, int baud, Clock::duration setup_time)
+    : port_(std::move(port)), setup_time_(setup_time) {
   const speed_t speed = speed_of(port_, baud);
   file_ = open(port_.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (file_ < 0) throw ModelError(fmt::format("{}: {}", port_, std::strerror(errno)));
@@ -118,7 +119,8 @@ void DynamixelBus::write(int id, const Register& to, std::int32_t value) {
 int DynamixelBus::sync_read(std::span<const Byte> ids, const Block& block, std::span<Byte> data,
                             std::span<Answer> answers, Clock::time_point deadline) noexcept {
   const auto size = static_cast<std::size_t>(block.length);
-  assert(ids.size() <= kMaxServos && size <= kMaxReadSize && block.address >= block.room);
+  assert(ids.size() <= kMaxServos && size <= kMaxReadSize && block.address >= block.room &&
+         block.room <= kMaxRoom);
   assert(data.size() == size * ids.size() && answers.size() == ids.size());
   std::fill(answers.begin(), answers.end(), Answer{});
   const int more = ++request_ % (block.room + 1);
@@ -180,6 +182,7 @@ bool DynamixelBus::send(Byte id, Instruction instruction, std::span<const Byte> 
                         Clock::time_point deadline) noexcept {
   auto left = write_packet(id, instruction, parameters, outgoing_);
   assert(!left.empty());
+  if (Clock::now() >= deadline) return false;
   tcflush(file_, TCIFLUSH);
   parser_.clear();
   last_request_ = Clock::now();
@@ -221,7 +224,7 @@ std::optional<std::vector<Byte>> DynamixelBus::exchange(int id, Instruction inst
                                                         std::span<const Byte> parameters,
                                                         std::size_t answer_size) {
   for (int attempt = 0; attempt < kTries && is_open_; ++attempt) {
-    const auto deadline = Clock::now() + kSetupTime;
+    const auto deadline = Clock::now() + setup_time_;
     send(static_cast<Byte>(id), instruction, parameters, deadline);
     const auto answer = answer_of(id, answer_size, deadline);
     if (!answer || attempt > 0) drain();
@@ -247,10 +250,10 @@ std::optional<std::vector<Byte>> DynamixelBus::answer_of(int id, std::size_t siz
   return {};
 }
 
-/// Waits until nothing arrives any more, so that no late answer is taken for the next one.
+/// Waits until nothing has arrived for a while, so that no late answer is taken for the next one.
 void DynamixelBus::drain() {
   const auto end = Clock::now() + kDrainTime;
-  while (is_open_ && Clock::now() < end && wait(POLLIN, Clock::now() + kSetupTime)) {
+  while (is_open_ && Clock::now() < end && wait(POLLIN, Clock::now() + kQuietTime)) {
     parser_.clear();
     receive(Clock::now());
   }

@@ -16,6 +16,7 @@ namespace tendril::dynamixel {
 inline constexpr std::array kBaudRates{9600, 57600, 115200, 1000000, 2000000, 3000000, 4000000};
 inline constexpr std::size_t kMaxServos = 64;    ///< of one request
 inline constexpr std::size_t kMaxReadSize = 32;  ///< bytes of each servo in one request
+inline constexpr int kMaxRoom = 7;               ///< see Block
 
 /// Answer of a servo to a ping.
 struct Device {
@@ -33,12 +34,12 @@ struct Answer {
 /// Registers that are read together: the bytes [address, address + length).
 ///
 /// The protocol does not number requests. So each request for a block reads 0 to `room` bytes more,
-/// before it, in turn. The length of an answer then tells the request, so that a late one is not
-/// taken for the next one: with 2, not until the third request.
+/// before it, in turn. The length of an answer then tells the request. An answer that is late by up
+/// to `room` requests is not taken for that to a later one.
 struct Block {
   int address = 0;
   int length = 0;
-  int room = 2;  ///< bytes before the block that can be read, in [0, 2]
+  int room = kMaxRoom;  ///< bytes before the block that can be read, in [0, kMaxRoom]
 };
 
 /// Packets that a bus has dropped.
@@ -49,7 +50,7 @@ struct DroppedPackets {
 
 /// A serial port with Dynamixel servos, protocol 2.0. Not for two threads at once.
 ///
-/// `ping`, `read` and `write` are for the set-up: they wait up to 0.1 s, try three times and throw
+/// `ping`, `read` and `write` are for the set-up: they try three times and throw
 /// ModelError `<port>: servo <id>: <register> = <value>: <reason>`. `sync_read` and `sync_write`
 /// are for a loop: they neither throw nor allocate, and return soon after `deadline`.
 class DynamixelBus {
@@ -57,7 +58,9 @@ class DynamixelBus {
   using Clock = std::chrono::steady_clock;
 
   /// Opens a port, such as /dev/ttyUSB0, for this process alone. Throws ModelError.
-  DynamixelBus(std::string port, int baud);
+  /// @param setup_time  how long `ping`, `read` and `write` wait for an answer, each time they try
+  DynamixelBus(std::string port, int baud,
+               Clock::duration setup_time = std::chrono::milliseconds(100));
   ~DynamixelBus();
   DynamixelBus(const DynamixelBus&) = delete;
   DynamixelBus& operator=(const DynamixelBus&) = delete;
@@ -79,7 +82,7 @@ class DynamixelBus {
   /// Throws ModelError `<port>: servo <id>: <reason>`.
   [[noreturn]] void refuse(int id, const std::string& reason) const;
 
-  /// Reads a block of each servo.
+  /// Reads a block of each servo; sends no request after the deadline.
   /// @param ids      all different, at most kMaxServos
   /// @param block    at most kMaxReadSize bytes
   /// @param data     `length` bytes for each servo; unchanged for one without a new answer
@@ -87,7 +90,7 @@ class DynamixelBus {
   /// @return         how many servos have answered
   int sync_read(std::span<const Byte> ids, const Block& block, std::span<Byte> data,
                 std::span<Answer> answers, Clock::time_point deadline) noexcept;
-  /// Writes `length` bytes of each servo. Servos do not confirm that.
+  /// Writes `length` bytes of each servo, nothing after the deadline. Servos do not confirm that.
   /// @param data  `length` bytes for each servo, kMaxServos * 8 in all at most
   /// @return      whether all bytes were handed to the port
   bool sync_write(std::span<const Byte> ids, int address, int length, std::span<const Byte> data,
@@ -105,6 +108,7 @@ class DynamixelBus {
   void drain();
 
   std::string port_;
+  Clock::duration setup_time_;
   int file_ = -1;
   bool is_open_ = true;
   PacketParser parser_;

@@ -10,6 +10,7 @@ namespace tendril::dynamixel {
 namespace {
 
 using namespace registers;
+using Time = DynamixelBus::Clock::time_point;
 
 // Current, velocity and position are neighbors. The bytes before them are registers too.
 constexpr Block kState{kPresentCurrent.address,
@@ -29,12 +30,18 @@ struct BlockOfAll {
   std::array<Answer, kMaxServos> answers{};
 
   int read(DynamixelBus& bus, const Block& block, std::span<const Byte> ids,
-           DynamixelBus::Clock::time_point deadline) noexcept {
+           Time deadline) noexcept {
     return bus.sync_read(ids, block, std::span(data).first(ids.size() * kLength),
                          std::span(answers).first(ids.size()), deadline);
   }
   [[nodiscard]] Byte last_byte(std::size_t i) const noexcept { return data[(i + 1) * kLength - 1]; }
 };
+
+/// The end of the first of so many equal parts of the time that is left.
+Time part_of(Time deadline, int parts) {
+  const auto now = DynamixelBus::Clock::now();
+  return now + (deadline - now) / parts;
+}
 
 std::int32_t counts(double value, double unit) {
   return static_cast<std::int32_t>(std::lround(value / unit));
@@ -107,19 +114,21 @@ void Servos::torque_off() {
   check_watchdog_ = true;
 }
 
-int Servos::read(DynamixelBus::Clock::time_point deadline) noexcept {
+int Servos::read(Time deadline) noexcept {
   const auto pause = DynamixelBus::Clock::now() - bus_->last_request();
   if (std::chrono::duration<double>(pause).count() > 0.5 * description_.watchdog)
     check_watchdog_ = true;
-  const int count = bus_->sync_read(ids_, kState, bytes_, answers_, deadline);
-  bool alert = false;
+  // A silent servo must not take the time of the blocks that follow.
+  const int count = bus_->sync_read(ids_, kState, bytes_, answers_,
+                                    part_of(deadline, 1 + has_alert_ + check_watchdog_));
+  has_alert_ = false;
   for (std::size_t i = 0; i < ids_.size(); ++i) {
     readings_[i].is_new = answers_[i].is_new;
-    alert = alert || answers_[i].alert;
+    has_alert_ = has_alert_ || answers_[i].alert;
     if (answers_[i].is_new) take(i);
   }
   if (count < static_cast<int>(ids_.size())) check_watchdog_ = true;
-  if (alert) read_errors(deadline);
+  if (has_alert_) read_errors(part_of(deadline, 1 + check_watchdog_));
   if (check_watchdog_) read_watchdogs(deadline);
   return count;
 }
@@ -145,14 +154,14 @@ void Servos::take(std::size_t i) noexcept {
   if (!answers_[i].alert) reading.hardware_error = 0;
 }
 
-void Servos::read_errors(DynamixelBus::Clock::time_point deadline) noexcept {
+void Servos::read_errors(Time deadline) noexcept {
   BlockOfAll<kErrorBlock.length> errors;
   errors.read(*bus_, kErrorBlock, ids_, deadline);
   for (std::size_t i = 0; i < ids_.size(); ++i)
     if (errors.answers[i].is_new) readings_[i].hardware_error = errors.last_byte(i);
 }
 
-void Servos::read_watchdogs(DynamixelBus::Clock::time_point deadline) noexcept {
+void Servos::read_watchdogs(Time deadline) noexcept {
   BlockOfAll<kWatchdogBlock.length> watchdogs;
   check_watchdog_ =
       watchdogs.read(*bus_, kWatchdogBlock, ids_, deadline) < static_cast<int>(ids_.size());
@@ -160,8 +169,7 @@ void Servos::read_watchdogs(DynamixelBus::Clock::time_point deadline) noexcept {
     if (watchdogs.answers[i].is_new) readings_[i].is_stopped = watchdogs.last_byte(i) != watchdog_;
 }
 
-WriteResult Servos::write(std::span<const double> commands,
-                          DynamixelBus::Clock::time_point deadline) noexcept {
+WriteResult Servos::write(std::span<const double> commands, Time deadline) noexcept {
   assert(commands.size() == ids_.size());
   WriteResult result;
   for (std::size_t i = 0; i < ids_.size(); ++i) {

@@ -62,6 +62,7 @@ class Servos {
   BusDescription description_;
   DynamixelBus* bus_;
   int watchdog_ = 0;            // counts of the register; 0: off
+  bool has_alert_ = false;      // of any servo at the last `read`
   bool check_watchdog_ = true;  // a servo can have stopped since the last check
   std::vector<Byte> ids_;
   std::vector<Answer> answers_;

@@ -215,8 +215,8 @@ TEST_CASE("dynamixel bus: a loop does not allocate, with and without answers", "
     CHECK(DynamixelBus::Clock::now() < late);
     CHECK(answers[1].is_new);
     CHECK(answers[1].alert);
-    // Its last bytes are those asked for, after i + 1 modulo 3 more.
-    CHECK(data[4] == 1 + (2 * i + 1) % 3);
+    // Its last bytes are those asked for, after as many more as this is the request modulo 8.
+    CHECK(data[4] == 1 + (2 * i + 1) % 8);
     CHECK(data[7] == data[4] + 3);
     // Servo 2 is silent.
     const auto soon = DynamixelBus::Clock::now() + 50ms;
