@@ -26,7 +26,7 @@ struct ServoDescription {
   std::optional<double> torque_constant;  ///< [N m/A] at the horn
 };
 
-/// A bus file.
+/// A bus file (docs/guide/dynamixel.md).
 struct BusDescription {
   std::string port;
   int baud = 1000000;

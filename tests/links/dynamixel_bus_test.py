@@ -20,25 +20,7 @@ PROBE = ""
 XL330, XM430, XM540 = 1200, 1020, 1130
 STEP = 2 * math.pi / 4096  # rad
 LONG, SHORT = 60000, 50  # ms: a wait that an answer ends, and one that nothing ends
-BUS = """port = "{port}"
-watchdog = 2.5
-[[servo]]
-id = 1
-model = "xl330"
-actuator = "t1"
-radius = 0.01
-zero = 3.0
-current_limit = 0.4
-torque_constant = 0.5
-[[servo]]
-id = 2
-model = "xm430"
-actuator = "wrist"
-gear = 3
-direction = -1
-zero = 1.0
-torque_constant = 1.8
-"""
+BUS = Path(__file__).with_name("bus.toml").read_text().replace("/dev/ttyUSB0", "{port}").replace("= 0.1 ", "= 2.5 ")
 
 
 class Probe:
@@ -350,8 +332,8 @@ class InUnits(Case):
         tendon.load, joint.load = -150, 40  # the motor winds the tendon up against its tension
         readings = self.settle(probe, 0.01 * (at[0] * STEP - 3), -(at[1] * STEP - 1) / 3)
         self.assertEqual([s.get("goal_position") for s in (tendon, joint)], at)
-        self.assertAlmostEqual(readings[0][5], 0.5 * 0.150 / 0.01, 12)  # N, pulls
-        self.assertAlmostEqual(readings[1][5], -3 * 1.8 * 40 * 2.69e-3, 12)  # N m on the joint
+        self.assertAlmostEqual(readings[0][5], 0.35 * 0.150 / 0.01, 12)  # N, pulls
+        self.assertAlmostEqual(readings[1][5], -3 * 1.78 * 40 * 2.69e-3, 12)  # N m on the joint
 
     def test_rate(self):
         probe = self.set_up()
@@ -373,6 +355,24 @@ class InUnits(Case):
         self.assertEqual((count, [r[2] for r in readings]), (2, [0, 0x20]))
         self.servos[1].set("hardware_error", 0)
         self.assertEqual([r[2] for r in probe.read_servos()[1]], [0, 0])
+
+    def test_bytes_of_a_cycle(self):
+        numbers = range(11, 17)
+        emulator = Emulator(*(Servo(number, XL330) for number in numbers))
+        self.addCleanup(emulator.close)
+        self.emulator = emulator
+        servo = '[[servo]]\nid = {0}\nmodel = "xl330"\nactuator = "t{0}"\nradius = 0.01\nzero = 3\n'
+        probe = self.set_up('port = "{port}"\nwatchdog = 2.54\n' + "".join(map(servo.format, numbers)))
+        with_watchdogs = True
+        while with_watchdogs:  # which are read at first, and after a pause
+            emulator.requests.clear()
+            emulator.traffic = 0
+            for _ in range(8):
+                self.assertEqual(probe.read_servos()[0], 6)
+                self.assertEqual(probe("command", *[0.0] * 6), "1 0")
+            self.assertEqual(probe("read", 11, "torque_enable"), "0")  # after it the last goals have arrived
+            with_watchdogs = any(parameters[0] == 98 for _, _, parameters in emulator.requests)
+        self.assertEqual(emulator.traffic - 14 - 12, 8 * 211)
 
     def test_commands_out_of_range(self):
         probe = self.set_up()

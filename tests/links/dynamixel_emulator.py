@@ -146,6 +146,7 @@ class Emulator:
         tty.setraw(self.slave)
         self.port = os.ttyname(self.slave)
         self.requests = []  # id, instruction and parameters of all
+        self.traffic = 0  # bytes of requests and answers
         self.waker, self.wake = os.pipe()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -180,6 +181,7 @@ class Emulator:
             if len(data) < end:
                 return data
             if crc(data[: end - 2]) == data[end - 2 : end]:
+                self.traffic += end
                 body = data[7 : end - 2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
                 self.serve(data[4], body[0], body[1:])
                 data = data[end:]
@@ -221,7 +223,9 @@ class Emulator:
             status[servo.damaged % len(status)] ^= 0x10
         servo.held.append(servo.noise + bytes(status))
         while len(servo.held) > servo.late:
-            os.write(self.master, servo.held.pop(0))
+            data = servo.held.pop(0)
+            self.traffic += len(data)
+            os.write(self.master, data)
 
 
 def main():

@@ -22,8 +22,8 @@ using test::Random;
 
 namespace {
 
-constexpr const char* kHead = "port = \"/dev/ttyUSB0\"\n";
-constexpr const char* kServo = R"([[servo]]
+const std::string kHead = "port = \"/dev/ttyUSB0\"\n";
+const std::string kServo = R"([[servo]]
 id = 3
 model = "xl330"
 actuator = "t1"
@@ -99,44 +99,37 @@ class AnsweringTerminal {
 }  // namespace
 
 TEST_CASE("bus file: all keys are read", "[dynamixel]") {
-  const BusDescription bus = read(R"(port = "/dev/ttyUSB1"
-baud = 57600
-watchdog = 0.5
-[[servo]]
-id = 3
-model = "xm430"
-actuator = "t1"
-radius = 0.02
-direction = -1
-zero = 3.0
-current_limit = 0.5
-torque_constant = 1.7
-[[servo]]
-id = 0
-model = "xl330"
-actuator = "wrist"
-gear = 4
-zero = 0
-)");
-  CHECK(bus.port == "/dev/ttyUSB1");
-  CHECK(bus.baud == 57600);
-  CHECK(bus.watchdog == 0.5);
+  const BusDescription bus = read_bus_file("tests/links/bus.toml");
+  CHECK(bus.port == "/dev/ttyUSB0");
+  CHECK(bus.baud == 1000000);
+  CHECK(bus.watchdog == 0.1);
   REQUIRE(bus.servos.size() == 2);
   const ServoDescription &tendon = bus.servos[0], &joint = bus.servos[1];
-  CHECK(tendon.id == 3);
-  CHECK(tendon.family.current_unit == 2.69e-3);
+  CHECK(tendon.id == 1);
+  CHECK(tendon.family.current_unit == 1e-3);
   CHECK(tendon.actuator == "t1");
   CHECK(tendon.is_tendon);
-  CHECK(tendon.ratio == 0.02);
-  CHECK(tendon.direction == -1);
+  CHECK(tendon.ratio == 0.01);
+  CHECK(tendon.direction == 1);
   CHECK(tendon.zero == 3.0);
-  CHECK(tendon.current_limit == 0.5);
-  CHECK(tendon.torque_constant == 1.7);
+  CHECK(tendon.current_limit == 0.4);
+  CHECK(tendon.torque_constant == 0.35);
+  CHECK(joint.id == 2);
+  CHECK(joint.family.current_unit == 2.69e-3);
+  CHECK(joint.actuator == "wrist");
   CHECK_FALSE(joint.is_tendon);
-  CHECK(joint.ratio == 0.25);
-  CHECK(joint.direction == 1);
+  CHECK(joint.ratio == 1.0 / 3.0);
+  CHECK(joint.direction == -1);
   CHECK_FALSE(joint.current_limit);
-  CHECK_FALSE(joint.torque_constant);
+}
+
+TEST_CASE("bus file: what is not in it is left open", "[dynamixel]") {
+  const BusDescription bus = read(kHead + kServo);
+  CHECK(bus.baud == 1000000);
+  CHECK(bus.watchdog == 0.1);
+  CHECK(bus.servos.front().direction == 1);
+  CHECK_FALSE(bus.servos.front().current_limit);
+  CHECK_FALSE(bus.servos.front().torque_constant);
 }
 
 TEST_CASE("bus file: errors name key, value and what is allowed", "[dynamixel]") {
