@@ -24,6 +24,7 @@ FOLDERS = [
     "cmake",
     "controllers",
     "docs",
+    "links",
     "models",
     "plugin",
     "python",

@@ -27,6 +27,7 @@ tendril/mobile         : tendril tendril/kinematics tendril/ik tendril/geometry
 tendril/model          : tendril tendril/kinematics tendril/estimation tendril/path tendril/snake tendril/mobile
 tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/contact tendril/avoidance tendril/rod tendril/model
 tendril/recording      : tendril
+links/dynamixel        : tendril tendril/model
 
 controllers/interface  : tendril tendril/kinematics tendril/geometry tendril/contact tendril/mobile
 controllers/watch      : tendril controllers/interface
@@ -57,12 +58,12 @@ bench                  : tendril tendril/* simulation/scene simulation/rollout t
 '
 
 # "FILE FOLDER INCLUDED_FOLDER" of every #include "..." of another folder
-pairs=$(find tendril controllers binding drive plugin simulation rendering apps python/src bench -name '*.[ch]pp' |
+pairs=$(find tendril controllers binding drive links plugin simulation rendering apps python/src bench -name '*.[ch]pp' |
   xargs grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^".][^"]*/[^"]*"' | awk -F '"' '
-    # a folder below tendril/X, controllers/X or simulation/X belongs to it
+    # a folder below tendril/X, links/X, controllers/X or simulation/X belongs to it
     function room(file) {
       sub("/[^/]*$", "", file)
-      if (match(file, "^(tendril|controllers|simulation)/[^/]+")) file = substr(file, 1, RLENGTH)
+      if (match(file, "^(tendril|links|controllers|simulation)/[^/]+")) file = substr(file, 1, RLENGTH)
       return file
     }
     {
@@ -88,7 +89,7 @@ if [ -n "$refused" ]; then
 fi
 
 # A folder without a row, although it includes nothing of others.
-for folder in tendril/*/ controllers/*/ simulation/*/; do
+for folder in tendril/*/ links/*/ controllers/*/ simulation/*/; do
   case $allowed in
     *"
 ${folder%/} "*) ;;
@@ -112,12 +113,13 @@ refuse() {
     wrong=1
   fi
 }
-refuse 'mujoco|GLFW|EGL|GL/' tendril controllers python
+refuse 'mujoco|GLFW|EGL|GL/' tendril links controllers python
 refuse 'GLFW|EGL|GL/' plugin simulation
 for folder in kinematics ik geometry path estimation contact rod avoidance snake mobile; do
   refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' "tendril/$folder"
 done
 refuse 'toml|hdf5|H5|CLI/|nlohmann|spdlog' controllers
+refuse 'Eigen' links
 # fmt makes their messages, in sources only: who includes their headers needs nothing of it
 if grep -rn --include='*.hpp' '#include <fmt/' controllers; then
   echo "layers_test: headers of controllers must not include fmt"
@@ -131,8 +133,9 @@ if grep -rnE --include='*.hpp' '#include <Eigen/(Dense|Eigen|QR|SVD|Sparse.*)>' 
 fi
 
 # link libraries: only what is above the plugin folder may name MuJoCo
-if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt controllers/CMakeLists.txt; then
-  echo "layers_test: tendril/ and controllers/ must not link MuJoCo"
+if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt links/*/CMakeLists.txt \
+  controllers/CMakeLists.txt; then
+  echo "layers_test: tendril/, links/ and controllers/ must not link MuJoCo"
   wrong=1
 fi
 [ "$wrong" -eq 0 ] && echo "layers_test: fine"
