@@ -121,9 +121,9 @@ def test_bad_input_is_one_line(arm, tmp_path):
     driver = td.Driver(arm, timestep=STEP)
     for what, call in {
         "readings: bent: is no reading": lambda: driver.step(0.0, {"bent": 1.0}),
-        "bend_s1_y: shape": lambda: driver.step(0.0, {"bend_s1_y": [1.0, 2.0]}),
-        "target: shape": lambda: driver.step(0.0, {}, np.eye(3)),
-        "commands: shape": lambda: setattr(driver, "commands", [1.0]),
+        "bend_s1_y: leading axes": lambda: driver.step(0.0, {"bend_s1_y": [1.0, 2.0]}),
+        "target: ": lambda: driver.step(0.0, {}, np.eye(3)),
+        "commands: ": lambda: setattr(driver, "commands", [1.0]),
         "time: must be finite": lambda: driver.step(float("nan")),
         "timestep = ": lambda: td.Driver(arm, timestep=0.0),
         "speed_limit = ": lambda: td.Driver(arm, timestep=STEP, speed_limit=-1.0),
