@@ -123,7 +123,7 @@ int DynamixelBus::sync_read(std::span<const Byte> ids, const Block& block, std::
          block.room <= kMaxRoom);
   assert(data.size() == size * ids.size() && answers.size() == ids.size());
   std::fill(answers.begin(), answers.end(), Answer{});
-  const int more = ++request_ % (block.room + 1);
+  const int more = ++requests_[static_cast<std::size_t>(block.room)] % (block.room + 1);
   const auto answer_size = static_cast<std::size_t>(1 + more + block.length);
   std::array<Byte, 4 + kMaxServos> parameters{};
   put_integer(block.address - more, 2, parameters);

@@ -35,7 +35,8 @@ struct Answer {
 ///
 /// The protocol does not number requests. So each request for a block reads 0 to `room` bytes more,
 /// before it, in turn. The length of an answer then tells the request. An answer that is late by up
-/// to `room` requests is not taken for that to a later one.
+/// to `room` requests is not taken for that to a later one. Blocks that are read in turns have
+/// different rooms, and lengths that no answers of two of them share.
 struct Block {
   int address = 0;
   int length = 0;
@@ -113,7 +114,7 @@ class DynamixelBus {
   bool is_open_ = true;
   PacketParser parser_;
   std::array<Byte, kPacketSize> outgoing_{};
-  int request_ = 0;
+  std::array<int, kMaxRoom + 1> requests_{};  ///< by the room of their blocks
   long unexpected_ = 0;
   Clock::time_point last_request_{};
 };

@@ -46,7 +46,7 @@ class Servos {
   void torque_on();
   void torque_off();
 
-  /// Reads all servos. Returns how many have answered.
+  /// Reads all servos. Returns how many have answered. A silent servo takes all the time there is.
   int read(DynamixelBus::Clock::time_point deadline) noexcept;
   [[nodiscard]] std::span<const ServoReading> readings() const noexcept { return readings_; }
   /// Sends a goal to each servo.

@@ -335,6 +335,15 @@ class InUnits(Case):
         self.assertAlmostEqual(readings[0][5], 0.35 * 0.150 / 0.01, 12)  # N, pulls
         self.assertAlmostEqual(readings[1][5], -3 * 1.78 * 40 * 2.69e-3, 12)  # N m on the joint
 
+    def test_late_states_are_not_taken_for_new_ones_between_reads_of_watchdogs(self):
+        probe = self.set_up()
+        self.servos[0].late = 8  # answers: four states and four watchdogs
+        self.servos[1].lost = 10**9  # a servo that is silent: watchdogs are read each time
+        for i in range(20):
+            self.servos[0].position = 10 * i
+            self.assertEqual(probe.read_servos(2 * SHORT)[1][0][0], 0)
+            self.assertEqual(probe("read", 7, "torque_enable"), "0")  # after it all has been answered
+
     def test_rate(self):
         probe = self.set_up()
         self.assertEqual(probe("torque", "on"), "ok")
