@@ -61,7 +61,7 @@ class Arm:
     is_passive: wp.array(dtype=int)
     is_slide: wp.array(dtype=int)
     stiffness: rows
-    scale: numbers  # 1, or LENGTH_SCALE
+    scale: numbers  # 1, or LENGTH_SCALE; 0: the section does not bend in this direction
     control: wp.array(dtype=int)  # of each servo, in ctrl
     gain: rows
     servo_stiffness: rows
@@ -400,7 +400,7 @@ def integrate(
     factor = integral_gain(settings) * h
     longest = number(0.0)
     for k in range(arm.coordinates):
-        longest = wp.max(longest, wp.abs(factor * step.change[world, k]) / arm.scale[k])
+        longest = wp.max(longest, wp.abs(factor * step.change[world, k]) / wp.max(arm.scale[k], tiny))
     factor *= wp.min(one, number(RATE_LIMIT) * h / wp.max(longest, tiny))
     for k in range(arm.coordinates):
         bound = settings.integral_limit * arm.scale[k]

@@ -537,13 +537,9 @@ class Reach(Controller):
         """
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
         avoids = bound.setting("avoidance") == "true"
-        if "actuation" in tables[0] and (avoids or bound.setting("task") == "pose"):
-            what = "avoidance = true" if avoids else "task = pose"
-            raise td.ModelError(
-                f"{bound.name}: {what}: must not be given for sections that bend in one plane in worlds"
-            )
+        in_part = "actuation" in tables[0] and not avoids and bound.setting("task") != "pose"
         turned = [part for part in _TURNED if part in tables[0]["parts"]]
-        if turned and (avoids or "actuation" in tables[0]):
+        if turned and (avoids or in_part):
             what = "avoidance = true" if avoids else "sections that nothing bends, or that bend in one plane"
             raise td.ModelError(f"{bound.name}: {what}: must not be given with {turned[0]} in worlds")
         if tables[0]["target_mocap"] < 0:
@@ -555,7 +551,7 @@ class Reach(Controller):
         aim.mocap = bound.same("target_mocap")
         aim.has_direction, aim.has_roll = bound.setting("task") != "position", bound.setting("task") == "pose"
         self._aim = self._told = aim
-        self._part = driven_part_for(bound)
+        self._part = driven_part_for(bound, in_part)
         most = int(bound.setting("max_iterations"))
         self._budgets = (self._budget(most, 0), self._search_budget(most))
         r = math.exp(-h / FILTER_TIME)
@@ -584,7 +580,7 @@ class Reach(Controller):
         self._avoidance = Avoidance(bound, model) if aim.avoids else None
         self._contacts = BoundContacts(bound, model)
         straight = bound.robot.coordinates(bound.robot.straight)
-        driven = [one["actuation"]["driven"] if self._part.exists else np.eye(n) for one in tables]
+        driven = [one["actuation"]["driven"] if in_part else np.eye(n) for one in tables]
         self._straight, self._planned = bound.numbers(straight), bound.numbers([one @ straight for one in driven])
         self.reset(wp.array(np.ones(count, dtype=bool), dtype=bool, device=device))
 
