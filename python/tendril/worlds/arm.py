@@ -76,6 +76,7 @@ class Arm:
     spin_joint: int  # of the base, likewise
     spin_servo: int
     spin_mass: numbers
+    takes_moments: bool  # instead of setpoints
     is_driven_in_part: bool
     projector: tables  # then: on what the drives move
     timestep: number
@@ -105,6 +106,7 @@ class Step:
     spin: numbers  # of the base, rad
     command: rows  # coordinates
     q_rate: rows
+    moment_command: rows  # of an arm that takes moments
     feed_command: numbers
     feed_rate: numbers
     spin_command: numbers
@@ -485,7 +487,10 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
     for k in range(arm.coordinates):
         desired, rate = step.command[world, k] - arm.offset[k], feed_forward * step.q_rate[world, k]
         s = arm.servo[k]
-        if s >= 0:
+        if s >= 0 and arm.takes_moments:
+            moment = arm.sign[k] * step.moment_command[world, k] - step.pull[world, k]
+            ctrl[world, arm.control[s]] = float(wp.clamp(moment, arm.min_force[b, s], arm.max_force[b, s]))
+        elif s >= 0:
             ctrl[world, arm.control[s]] = float(
                 _setpoint(
                     arm,

@@ -170,7 +170,19 @@ class BoundArm(BoundRobot):
     def _step(self) -> Any:
         n, joints = self.arm.coordinates, self.arm.joint.shape[0]
         step = Step()
-        for key in ("q", "sum", "speed", "load", "moment", "pull", "q_rate", "command", "change", "unprojected"):
+        for key in (
+            "q",
+            "sum",
+            "speed",
+            "load",
+            "moment",
+            "pull",
+            "q_rate",
+            "moment_command",
+            "command",
+            "change",
+            "unprojected",
+        ):
             setattr(step, key, self.zeros(n))
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)

@@ -308,7 +308,7 @@ def driven_part_for(bound: BoundArm, exists: bool) -> Any:
         return part
     tables = [one["actuation"] for one in bound.tables]
     sections, feeds = len(bound.robot.sections), bound.robot.feed_limit > 0.0
-    part.gives_way = bound.tables[0]["gives_way"]
+    part.gives_way = bound.tables[0].get("gives_way", False)
     directions = np.stack([one["directions"] for one in tables])
     low, high = (np.stack([one[key] for one in tables]) for key in ("low", "high"))
     part.nearest = distribution_for(bound, directions, low, high)

@@ -83,7 +83,6 @@ _ALLOWED = {  # settings that not every value of is known here
 }
 
 _TURNED = ("a spin of the base", "sections that turn")
-_KNOWN_PARTS = ("passive sections", *_TURNED)
 
 solver = solver_functions(wp.float64)
 
@@ -530,12 +529,14 @@ def _forget(
 class Reach(Controller):
     """The controller of one arm in all worlds."""
 
+    known_parts: Sequence[str] = ("passive sections", *_TURNED)  #: that only some arms have
+
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, self.known_parts)
         avoids = bound.setting("avoidance") == "true"
         in_part = "actuation" in tables[0] and not avoids and bound.setting("task") != "pose"
         turned = [part for part in _TURNED if part in tables[0]["parts"]]
@@ -634,7 +635,11 @@ class Reach(Controller):
         inputs = [bound.arm, self._chain, work.pose, work.feed, work.spin, work.met]
         inputs += [self._memory, self._aim, self._part, self._contacts.contacts, bound.integral, bound.step]
         bound.launch(_command, inputs)
+        self._after_command(model)
         bound.write_setpoints(data)
+
+    def _after_command(self, model: Any) -> None:
+        """Adds to the command of the step."""
 
     def after_step(self, data: Any) -> None:
         """Reads the forces of this step."""
