@@ -38,6 +38,7 @@ class ArmSettings:
     integral_limit: number  # rad
     delay: int  # of the tip's measurement, steps
     stability: number  # of the fundamental mode: 2 zeta omega, 1/s
+    swing: number  # range of a tip that swings, m
     compensates_deflection: bool
 
 

@@ -203,6 +203,7 @@ def _settings_of(table: Table, timestep: float) -> Any:
     settings.gravity = vec3(*table["gravity"])
     settings.feed_forward = float(table["velocity_feed_forward"])
     settings.stability = min(table["fundamental_mode_damping"], 1e30)
+    settings.swing = LENGTH_SCALE * float(texts["following_tolerance"])
     for key in ("rate_limit", "integral_gain", "integral_damping", "integral_limit"):
         setattr(settings, key, float(texts[key]))
     settings.feed_speed = float(texts.get("feed_speed", "inf"))

@@ -15,6 +15,7 @@ import warp as wp
 import tendril as td
 from tendril.worlds.arm import (
     DIRECTION_ARM,
+    LENGTH_SCALE,
     Arm,
     Integral,
     Step,
@@ -51,6 +52,7 @@ from tendril.worlds.obstacle_descent import Descent
 from tendril.worlds.pose_search import Trees
 from tendril.worlds.solver import LEAST_PROGRESS, solver_functions, work_for
 from tendril.worlds.tables import Table
+from tendril.worlds.watch import Settling, swings
 
 LEAD_RATIO = 0.1  # of the integral's gain
 # Of the search for another pose: more iterations, restarts, and motions of the target after which it is repeated.
@@ -72,9 +74,15 @@ SLOW_SPEED, SMALL_ACCELERATION = 0.01, 0.1
 SHORTEST = 0.01  # of a telescope without a constant part
 # At a wall: distances of the tip, and how far it is lifted for each meter that it lags.
 BLOCKED_DISTANCE, STICK_DISTANCE, LIFT_RATIO, HOLD_TIME = 1e-3, 1e-3, 1.0, 0.1
-WORKING, NOT_REACHED, BLOCKED = (
+REST_RATE = 0.04  # rad/s, of a command at rest
+WORKING, NOT_REACHED, BLOCKED, SWINGING = (
     wp.constant(int(status))
-    for status in (td.ControllerStatus.WORKING, td.ControllerStatus.NOT_REACHED, td.ControllerStatus.BLOCKED)
+    for status in (
+        td.ControllerStatus.WORKING,
+        td.ControllerStatus.NOT_REACHED,
+        td.ControllerStatus.BLOCKED,
+        td.ControllerStatus.SWINGING,
+    )
 )
 
 _ALLOWED = {  # settings that not every value of is known here
@@ -131,6 +139,7 @@ class _Memory:
     failed_body: rows
     off_time: numbers  # since when the tip is off its target, s
     roll_offset: numbers  # added to the target's roll, rad
+    settling: wp.array(dtype=Settling)
     hold: numbers  # time for which the tip counts as in contact, s
     wall: wp.array(dtype=vec3)  # its normal, towards the arm
 
@@ -491,6 +500,12 @@ def _command(
     status = wp.where(reached, WORKING, NOT_REACHED)
     if reached and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):
         status = BLOCKED
+    rests = scale * largest <= number(REST_RATE) * h
+    rests = rests and wp.abs(step.feed_rate[world]) <= number(REST_RATE) * number(LENGTH_SCALE)
+    arrived = reached and not moving and rests and not (part.gives_way and memory.off_time[world] > zero)
+    swinging = swings(memory.settling, world, arrived, step.tip[world], aim.target[world], settings.swing, h)
+    if swinging and status == WORKING:
+        status = SWINGING
     aim.status[world] = status
 
 
@@ -524,6 +539,7 @@ def _forget(
     memory.failed[world] = False
     memory.roll_offset[world] = number(0.0)
     memory.hold[world] = number(0.0)
+    memory.settling[world] = Settling()
 
 
 class Reach(Controller):
@@ -575,6 +591,7 @@ class Reach(Controller):
         memory.failed, memory.failed_target = bound.zeros(kind=bool), bound.zeros(kind=vec3)
         memory.failed_frame, memory.roll_offset = bound.zeros(kind=mat33), bound.zeros()
         memory.failed_body, memory.off_time = bound.zeros(n), bound.zeros()
+        memory.settling = bound.zeros(kind=Settling)
         memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
         aim.avoids, aim.there = avoids, bound.zeros(kind=bool)
