@@ -184,8 +184,12 @@ def test_the_least_distance_of_the_body_is_that_of_its_points():
         assert (found.numpy() >= sampled - 5.1e-5).all()  # m: half of the distance of two points
 
 
-def test_the_arm_goes_around_a_post_as_in_the_c_engine(experiment, beside_c):
-    worlds, distances, errors = tips_beside_c(experiment(BEHIND), beside_c)
+IN_PLANE = SECTION.replace("links = 4", 'links = 4\nbend_plane = "yz"')
+
+
+@pytest.mark.parametrize("robot", [2 * SECTION, IN_PLANE + 2 * SECTION], ids=["in space", "one section in a plane"])
+def test_the_arm_goes_around_a_post_as_in_the_c_engine(experiment, beside_c, robot):
+    worlds, distances, errors = tips_beside_c(experiment(BEHIND, robot), beside_c)
     assert distances.max() < 1e-4  # m
     plan = worlds.controllers[0]._avoidance._plan
     assert plan.trees_begun.numpy().min() > 0  # no straight line led there

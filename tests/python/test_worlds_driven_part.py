@@ -7,12 +7,11 @@ import tendril as td
 
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
-from worlds_scenes import REACH, SECTION, tips_of, written  # noqa: E402
+from worlds_scenes import FOLLOW, IN_PLANE, REACH, SECTION, SIDEWAYS, tips_of, written  # noqa: E402
 
 from tendril.worlds import Worlds  # noqa: E402
 
 PASSIVE = SECTION.replace("links = 4", "links = 4\nbend_servo = false")
-IN_PLANE = SECTION.replace("links = 4", 'links = 4\nbend_plane = "yz"')
 LENGTHENING = SECTION.replace("constant_length = 0.1", "constant_length = 0.08\nvariable_length = 0.04")
 WIRES = "".join(
     f"[[tendon]]\nsection = {section}\nangle = {angle}\ndistance = 0.006\nmax_tension = 60\nstiffness = 20000\n"
@@ -59,6 +58,21 @@ def test_an_arm_that_is_driven_in_part_reaches_as_in_the_c_engine(tmp_path, besi
     worlds.reset(np.array([True, False]))
     worlds.step(400)
     assert np.abs(tips_of(worlds, runs)[0][0] - meant[0]).max() < 1e-4
+
+
+def test_a_section_that_bends_in_one_plane_follows_a_path_as_in_the_c_engine(tmp_path, beside_c):
+    path = FOLLOW.replace("0.05, 0.08", "0.02, 0.08")  # the plane does not have it all
+    file = written(tmp_path, "[base]\nfeed = 0.2\nfeed_force_limit = 10\n" + SECTION + IN_PLANE + path, "", SIDEWAYS)
+    worlds, runs = Worlds(file, 1, "cpu"), [td.Experiment(file).start()]
+    for steps in (300, 100, 600):
+        _, _, (status,), (expected,) = beside_c(worlds, runs, steps, "status")
+        ours, meant = tips_of(worlds, runs)
+        assert np.abs(ours - meant).max() < 1e-4  # m
+        assert status == expected
+    assert status == td.ControllerStatus.FINISHED and meant[0, 1] > 0.07  # m
+    again = Worlds(file, 1, "cpu")
+    again.step(1000)
+    assert (again.qpos.numpy() == worlds.qpos.numpy()).all()
 
 
 TILTED = """

@@ -195,8 +195,13 @@ waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h
 """
 
 
-def test_planned_poses_are_followed_as_in_the_c_engine(experiment):
-    file = experiment(POSES, more='[vary]\n"controller.rate_limit" = { uniform = [1, 4] }\n')
+@pytest.mark.parametrize("plane", ["any", "xz"])
+def test_planned_poses_are_followed_as_in_the_c_engine(experiment, plane):
+    poses = POSES.replace("-0.5", "0") if plane == "xz" else POSES  # those that the second section has
+    file = experiment(poses, more='[vary]\n"controller.rate_limit" = { uniform = [1, 4] }\n')
+    robot = file.with_name("robot.toml")
+    first, section, rest = robot.read_text().rpartition("[[section]]\n")
+    robot.write_text(f'{first}{section}bend_plane = "{plane}"\n{rest}')
     worlds = Worlds(file, 2, "cpu", seed=3)
     worlds.step(STEPS)
     tips, status = tips_of(file, (3, 4), STEPS)

@@ -30,6 +30,9 @@ ROBOTS: dict[str, td.ContinuumRobot] = {
     "variable": td.ContinuumRobot([td.Section(length=0.05, variable_length=0.05)] * 3),
     "telescopic": td.ContinuumRobot([td.Section(variable_length=0.1, bend_limit=2.0)] * 2),
     "weights": td.ContinuumRobot([fixed(length_weights=[1, 2, 3], angle_weights=[3, 0, 1], bend_limit=6.2)] * 3),
+    "planes": td.ContinuumRobot(
+        [fixed(bend_plane="yz"), td.Section(length=0.05, variable_length=0.05, bend_plane="xz"), fixed()]
+    ),
     "mixed, on a base that feeds and spins": td.ContinuumRobot(
         [
             fixed(length_weights=[2, 1], angle_weights=[1, 4]),

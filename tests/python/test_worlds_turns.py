@@ -7,7 +7,7 @@ import tendril as td
 
 pytest.importorskip("mujoco_warp", reason="needs warp-lang and mujoco-warp: docs/guide/worlds.md")
 
-from worlds_scenes import FOLLOW, REACH, SECTION, SIDEWAYS, tips_of, written  # noqa: E402
+from worlds_scenes import FOLLOW, IN_PLANE, REACH, SECTION, SIDEWAYS, tips_of, written  # noqa: E402
 
 from tendril.worlds import Worlds  # noqa: E402
 
@@ -31,6 +31,7 @@ ROBOTS = {  # and the controller's task, and the target's places
     "a turn, then bends": (TURNING + SECTION, "position", TWO),
     "turns that twist": (2 * (TURNING + "torsional_stiffness = 0.03\n"), "position", TWO),
     "a spin alone": (SPIN + 3 * SECTION, "pose", THREE),
+    "a spin and a plane": (SPIN + SECTION + IN_PLANE + SECTION, "pose", THREE),
     "a spin and turns": (SPIN + 3 * TURNING, "pose", THREE),
 }
 
@@ -74,7 +75,7 @@ def test_an_arm_with_turns_follows_a_path_as_in_the_c_engine(tmp_path, beside_c)
         (SPIN + 2 * SECTION, "avoidance = true", "arm: avoidance = true: must not be given with a spin of the base"),
         (2 * TURNING, "avoidance = true", "arm: avoidance = true: must not be given with sections that turn"),
         (
-            SPIN + SECTION + SECTION.replace("links = 4", 'links = 4\nbend_plane = "yz"'),
+            SPIN + SECTION + IN_PLANE,
             "",
             "arm: sections that nothing bends, or that bend in one plane: must not be given with a spin",
         ),

@@ -11,6 +11,7 @@ radius = 0.008
 mass = 0.05
 bending_stiffness = 0.05
 """
+IN_PLANE = SECTION.replace("links = 4", 'links = 4\nbend_plane = "yz"')
 SOFT = """
 [[section]]
 constant_length = 0.085

@@ -38,6 +38,7 @@ class ArmSettings:
     integral_limit: number  # rad
     delay: int  # of the tip's measurement, steps
     stability: number  # of the fundamental mode: 2 zeta omega, 1/s
+    swing: number  # range of a tip that swings, m
     compensates_deflection: bool
 
 
@@ -61,7 +62,7 @@ class Arm:
     is_passive: wp.array(dtype=int)
     is_slide: wp.array(dtype=int)
     stiffness: rows
-    scale: numbers  # 1, or LENGTH_SCALE
+    scale: numbers  # 1, or LENGTH_SCALE; 0: the section does not bend in this direction
     control: wp.array(dtype=int)  # of each servo, in ctrl
     gain: rows
     servo_stiffness: rows
@@ -76,6 +77,7 @@ class Arm:
     spin_joint: int  # of the base, likewise
     spin_servo: int
     spin_mass: numbers
+    takes_moments: bool  # instead of setpoints
     is_driven_in_part: bool
     projector: tables  # then: on what the drives move
     timestep: number
@@ -105,6 +107,7 @@ class Step:
     spin: numbers  # of the base, rad
     command: rows  # coordinates
     q_rate: rows
+    moment_command: rows  # of an arm that takes moments
     feed_command: numbers
     feed_rate: numbers
     spin_command: numbers
@@ -400,7 +403,7 @@ def integrate(
     factor = integral_gain(settings) * h
     longest = number(0.0)
     for k in range(arm.coordinates):
-        longest = wp.max(longest, wp.abs(factor * step.change[world, k]) / arm.scale[k])
+        longest = wp.max(longest, wp.abs(factor * step.change[world, k]) / wp.max(arm.scale[k], tiny))
     factor *= wp.min(one, number(RATE_LIMIT) * h / wp.max(longest, tiny))
     for k in range(arm.coordinates):
         bound = settings.integral_limit * arm.scale[k]
@@ -485,7 +488,10 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
     for k in range(arm.coordinates):
         desired, rate = step.command[world, k] - arm.offset[k], feed_forward * step.q_rate[world, k]
         s = arm.servo[k]
-        if s >= 0:
+        if s >= 0 and arm.takes_moments:
+            moment = arm.sign[k] * step.moment_command[world, k] - step.pull[world, k]
+            ctrl[world, arm.control[s]] = float(wp.clamp(moment, arm.min_force[b, s], arm.max_force[b, s]))
+        elif s >= 0:
             ctrl[world, arm.control[s]] = float(
                 _setpoint(
                     arm,

@@ -27,6 +27,7 @@ from tendril.worlds.arm import (
     write_setpoints,
 )
 from tendril.worlds.controller import engine_of
+from tendril.worlds.kinematics import directions
 from tendril.worlds.tables import BoundRobot, Table
 from tendril.worlds.tendons import tendons_for, write_tendons
 from tendril.worlds.turns import forget_turns, measure_turns, turns_for, write_turns
@@ -83,14 +84,6 @@ class BoundArm(BoundRobot):
         self.step = self._step()
         self.integral = self._integral(model.opt.timestep)
 
-    def refuse_planes(self) -> None:
-        """:raises ModelError: sections bend in one plane, and the arm is not planar"""
-        planes = {section.bend_plane for section in self.robot.sections}
-        if planes not in ({"any"}, {"xz"}):
-            raise td.ModelError(
-                f"{self.name}: has sections that bend in one plane: not supported by tendril.follow in worlds"
-            )
-
     def correct_from(self, first: int) -> None:
         """Leaves the coordinates before this one, of a passive shaft, without corrections; the rest hangs on it."""
         arm = self.arm
@@ -145,7 +138,7 @@ class BoundArm(BoundRobot):
         arm.shares = self.integers([row["servo"] >= 0 or row["has_tendons"] for row in coordinates])
         arm.is_passive = self.integers([row["is_passive"] for row in coordinates])
         arm.is_slide = self.integers([row["is_slide"] for row in coordinates])
-        arm.scale = self.numbers([LENGTH_SCALE if row["is_slide"] else 1.0 for row in coordinates])
+        arm.scale = self.numbers(self._scales())
         arm.control = self.integers([model.actuator_ctrladr[servo["actuator"]] for servo in servos])
         for field, key in _SERVO.items():
             setattr(arm, field, self.numbers([[servo[key] for servo in one["servos"]] for one in tables]))
@@ -160,6 +153,14 @@ class BoundArm(BoundRobot):
         )
         return arm
 
+    def _scales(self) -> list[float]:
+        """Of the coordinates."""
+        scales: list[float] = []
+        for section in self.robot.sections:
+            u, v, _ = directions(section)
+            scales += [u, v] + [LENGTH_SCALE] * (section.variable_length > 0.0)
+        return scales
+
     def _integral(self, timestep: float) -> Any:
         integral = Integral()
         integral.correction, integral.oldest = self.zeros(self.arm.coordinates), self.zeros(kind=int)
@@ -169,7 +170,19 @@ class BoundArm(BoundRobot):
     def _step(self) -> Any:
         n, joints = self.arm.coordinates, self.arm.joint.shape[0]
         step = Step()
-        for key in ("q", "sum", "speed", "load", "moment", "pull", "q_rate", "command", "change", "unprojected"):
+        for key in (
+            "q",
+            "sum",
+            "speed",
+            "load",
+            "moment",
+            "pull",
+            "q_rate",
+            "moment_command",
+            "command",
+            "change",
+            "unprojected",
+        ):
             setattr(step, key, self.zeros(n))
         step.joint_load, step.jacobian = self.zeros(joints), self.zeros(6, n)
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
@@ -190,6 +203,7 @@ def _settings_of(table: Table, timestep: float) -> Any:
     settings.gravity = vec3(*table["gravity"])
     settings.feed_forward = float(table["velocity_feed_forward"])
     settings.stability = min(table["fundamental_mode_damping"], 1e30)
+    settings.swing = LENGTH_SCALE * float(texts["following_tolerance"])
     for key in ("rate_limit", "integral_gain", "integral_damping", "integral_limit"):
         setattr(settings, key, float(texts[key]))
     settings.feed_speed = float(texts.get("feed_speed", "inf"))

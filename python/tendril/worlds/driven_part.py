@@ -35,7 +35,7 @@ solver = solver_functions(wp.float64)
 class DrivenPart:
     """What the drives of one arm move, of numbers one row for each world or one for all."""
 
-    exists: bool  # otherwise they move everything, and the body's pose is 0
+    exists: bool  # otherwise they move all that bends, and the body's pose is 0
     gives_way: bool  # the body is not where the commands have it
     drives: int
     unknowns: int  # and the feed of the base
@@ -298,17 +298,17 @@ def solve_drives(
     solver.judge(chain, goal, budget, work, world)
 
 
-def driven_part_for(bound: BoundArm) -> Any:
-    """What the drives of an arm move in all worlds; bound.arm is changed to correct no more than that."""
+def driven_part_for(bound: BoundArm, exists: bool) -> Any:
+    """What the drives of an arm move in all worlds; if it exists, bound.arm is changed to correct no more than that."""
     n = bound.arm.coordinates
     part = DrivenPart()
-    part.exists = "actuation" in bound.tables[0]
+    part.exists = exists
     part.body = bound.zeros(n)
-    if not part.exists:
+    if not exists:
         return part
     tables = [one["actuation"] for one in bound.tables]
     sections, feeds = len(bound.robot.sections), bound.robot.feed_limit > 0.0
-    part.gives_way = bound.tables[0]["gives_way"]
+    part.gives_way = bound.tables[0].get("gives_way", False)
     directions = np.stack([one["directions"] for one in tables])
     low, high = (np.stack([one[key] for one in tables]) for key in ("low", "high"))
     part.nearest = distribution_for(bound, directions, low, high)

@@ -319,13 +319,13 @@ def _add_equations(
     chain, base = path.chain, memory.rotations[world, i]
     own = functions.coordinates(chain, q, i)
     w_u, w_v, p_u, p_v, p_s = functions.section_rates(path.quarters, QUARTERS * i + quarter - 1, own)
-    memory.columns[world, 2 * i] = base * p_u
-    memory.columns[world, 2 * i + 1] = base * p_v
+    memory.columns[world, 2 * i] = chain.bends[i][0] * (base * p_u)
+    memory.columns[world, 2 * i + 1] = chain.bends[i][1] * (base * p_v)
     for m in range(i):
         w_u, w_v, p_u, p_v, p_s = functions.section_rates(chain, m, functions.coordinates(chain, q, m))
         before, arm = memory.rotations[world, m], p - memory.ends[world, m + 1]
-        memory.columns[world, 2 * m] = before * p_u + wp.cross(before * w_u, arm)
-        memory.columns[world, 2 * m + 1] = before * p_v + wp.cross(before * w_v, arm)
+        memory.columns[world, 2 * m] = chain.bends[m][0] * (before * p_u + wp.cross(before * w_u, arm))
+        memory.columns[world, 2 * m + 1] = chain.bends[m][1] * (before * p_v + wp.cross(before * w_v, arm))
     for r in range(2 * i + 2):
         J = weight * memory.columns[world, r]
         memory.gradient[world, r] = memory.gradient[world, r] + wp.dot(J, error)
@@ -792,7 +792,6 @@ class Follow(ControllerOfPath):
         :raises ModelError: what this controller does not do on a device
         """
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
-        bound.refuse_planes()
         path = _Path()
         steered = self._steered(path)
         n, sections = steered.coordinate_count, len(steered.sections)
@@ -828,7 +827,7 @@ class Follow(ControllerOfPath):
         """The sections that are laid on the path: all, or those behind a passive shaft."""
         bound, robot = self._bound, self._bound.robot
         rows, starts = bound.tables[0]["coordinates"], first_coordinates(robot)
-        passive = [i for i in range(len(robot.sections)) if rows[starts[i]]["is_passive"]]
+        passive = [i for i, k in enumerate(starts[:-1]) if rows[k]["is_passive"] or rows[k + 1]["is_passive"]]
         if not passive:
             return robot
         mixed = [what for what in ("spin", "turns", "twists") if what in bound.tables[0]]

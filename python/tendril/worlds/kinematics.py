@@ -30,7 +30,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
     `section_rates(chain, i, q)`             rotations and translations of that end per unit of u, v and s
     `tip_jacobian(chain, row, rotations, ends, jacobian)`   from these frames
     `coordinates(chain, row, i)`             u, v, s of section i; `set_coordinates` writes them
-    `clamped(chain, i, q)`                   q inside the limits
+    `clamped(chain, i, q)`                   q inside the limits, in the plane of a section that bends in one
     """
     vec3, vec4 = wp.types.vector(3, dtype), wp.types.vector(4, dtype)
     mat33 = wp.types.matrix((3, 3), dtype)
@@ -48,6 +48,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
         length: numbers  # m
         variable_length: numbers  # largest, m
         bend_limit: numbers  # at full variable length, rad
+        bends: wp.array(dtype=vec3)  # 1 of u, v and s; 0 of a direction in which a section does not bend
         restart_bend: numbers  # largest of a random pose, rad
         arc_length: numbers  # W of the arcs, normalized
         arc_half: numbers  # half of their w
@@ -150,7 +151,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
         scale = dtype(1.0)
         if squared > limit * limit:
             scale = limit / wp.sqrt(squared)
-        return vec3(scale * q[0], scale * q[1], s)
+        return wp.cw_mul(chain.bends[i], vec3(scale * q[0], scale * q[1], s))
 
     @wp.func
     def add_frames(chain: Chain, row: numbers, rotations: wp.array(dtype=mat33), ends: wp.array(dtype=vec3)):
@@ -233,6 +234,7 @@ def chain_of(
     chain.length = array(np.repeat([section.length for section in sections], len(fractions)))
     chain.variable_length = array([section.variable_length for section in sections])
     chain.bend_limit = array([section.bend_limit for section in sections])
+    chain.bends = array([directions(section) for section in sections], functions(dtype).vec3)
     chain.restart_bend = array([_invertible_bend(section) for section in sections])
     chain.arc_length = array(np.concatenate(lengths))
     chain.arc_half = array(np.concatenate(weights) / 2)
@@ -248,6 +250,11 @@ def chain_of(
 def first_coordinates(robot: tendril.ContinuumRobot) -> Any:
     """Of each section, and their number."""
     return np.cumsum([0, *(2 + (section.variable_length > 0) for section in robot.sections)])
+
+
+def directions(section: tendril.Section) -> list[bool]:
+    """Whether a section has u, v and s, which one without a variable length keeps at 0."""
+    return [section.bend_plane != "yz", section.bend_plane != "xz", True]
 
 
 def _normalized(weights: list[float]) -> np.ndarray:

@@ -253,16 +253,17 @@ def _gain(w: Descent, world: int, n: int, direction: vec3):
 def _free_directions(chain: functions.Chain, w: Descent, world: int, i: int, n: int):
     """The directions of section i that its limits leave, and the columns along them."""
     q = functions.coordinates(chain, w.q[world], i)
-    first, second, lengthen = vec3(ONE, ZERO, ZERO), vec3(ZERO, ONE, ZERO), vec3(ZERO, ZERO, chain.length_scale)
+    bends, lengthen = chain.bends[i], vec3(ZERO, ZERO, chain.length_scale)
+    first, second = vec3(bends[0], ZERO, ZERO), vec3(ZERO, bends[1], ZERO)
     limit = functions.bend_limit(chain, i, q[2])
     square = q[0] * q[0] + q[1] * q[1]
     if square >= limit * limit * (ONE - TWO * AT_LIMIT):
-        radial = vec3(ONE, ZERO, ZERO)
+        radial = first + vec3()
         if square > ZERO:
             radial = vec3(q[0], q[1], ZERO) / wp.sqrt(square)
         if _gain(w, world, n, radial) > ZERO:
             first = vec3()
-            second = vec3(-radial[1], radial[0], ZERO)
+            second = bends[0] * bends[1] * vec3(-radial[1], radial[0], ZERO)
             if chain.variable_length[i] > ZERO:  # along the cone of limits a longer section may bend more
                 lengthen += chain.length_scale * chain.bend_limit[i] / chain.variable_length[i] * radial
     if limit <= number(NO_BEND):

@@ -227,7 +227,6 @@ class FollowPoses(ControllerOfPath):
         :raises ModelError: what this controller does not do on a device
         """
         self._bound = bound = BoundArm(tables, model, count, device)
-        bound.refuse_planes()
         if any("poses" not in one for one in tables):
             raise td.ModelError(f"{bound.name}: poses: must be given in all worlds, or in none")
         schedule = _Schedule()

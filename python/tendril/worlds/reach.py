@@ -15,6 +15,7 @@ import warp as wp
 import tendril as td
 from tendril.worlds.arm import (
     DIRECTION_ARM,
+    LENGTH_SCALE,
     Arm,
     Integral,
     Step,
@@ -51,6 +52,7 @@ from tendril.worlds.obstacle_descent import Descent
 from tendril.worlds.pose_search import Trees
 from tendril.worlds.solver import LEAST_PROGRESS, solver_functions, work_for
 from tendril.worlds.tables import Table
+from tendril.worlds.watch import Settling, swings
 
 LEAD_RATIO = 0.1  # of the integral's gain
 # Of the search for another pose: more iterations, restarts, and motions of the target after which it is repeated.
@@ -72,9 +74,15 @@ SLOW_SPEED, SMALL_ACCELERATION = 0.01, 0.1
 SHORTEST = 0.01  # of a telescope without a constant part
 # At a wall: distances of the tip, and how far it is lifted for each meter that it lags.
 BLOCKED_DISTANCE, STICK_DISTANCE, LIFT_RATIO, HOLD_TIME = 1e-3, 1e-3, 1.0, 0.1
-WORKING, NOT_REACHED, BLOCKED = (
+REST_RATE = 0.04  # rad/s, of a command at rest
+WORKING, NOT_REACHED, BLOCKED, SWINGING = (
     wp.constant(int(status))
-    for status in (td.ControllerStatus.WORKING, td.ControllerStatus.NOT_REACHED, td.ControllerStatus.BLOCKED)
+    for status in (
+        td.ControllerStatus.WORKING,
+        td.ControllerStatus.NOT_REACHED,
+        td.ControllerStatus.BLOCKED,
+        td.ControllerStatus.SWINGING,
+    )
 )
 
 _ALLOWED = {  # settings that not every value of is known here
@@ -83,7 +91,6 @@ _ALLOWED = {  # settings that not every value of is known here
 }
 
 _TURNED = ("a spin of the base", "sections that turn")
-_KNOWN_PARTS = ("passive sections", *_TURNED)
 
 solver = solver_functions(wp.float64)
 
@@ -132,6 +139,7 @@ class _Memory:
     failed_body: rows
     off_time: numbers  # since when the tip is off its target, s
     roll_offset: numbers  # added to the target's roll, rad
+    settling: wp.array(dtype=Settling)
     hold: numbers  # time for which the tip counts as in contact, s
     wall: wp.array(dtype=vec3)  # its normal, towards the arm
 
@@ -492,6 +500,12 @@ def _command(
     status = wp.where(reached, WORKING, NOT_REACHED)
     if reached and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):
         status = BLOCKED
+    rests = scale * largest <= number(REST_RATE) * h
+    rests = rests and wp.abs(step.feed_rate[world]) <= number(REST_RATE) * number(LENGTH_SCALE)
+    arrived = reached and not moving and rests and not (part.gives_way and memory.off_time[world] > zero)
+    swinging = swings(memory.settling, world, arrived, step.tip[world], aim.target[world], settings.swing, h)
+    if swinging and status == WORKING:
+        status = SWINGING
     aim.status[world] = status
 
 
@@ -525,25 +539,24 @@ def _forget(
     memory.failed[world] = False
     memory.roll_offset[world] = number(0.0)
     memory.hold[world] = number(0.0)
+    memory.settling[world] = Settling()
 
 
 class Reach(Controller):
     """The controller of one arm in all worlds."""
+
+    known_parts: Sequence[str] = ("passive sections", *_TURNED)  #: that only some arms have
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, self.known_parts)
         avoids = bound.setting("avoidance") == "true"
-        if "actuation" in tables[0] and (avoids or bound.setting("task") == "pose"):
-            what = "avoidance = true" if avoids else "task = pose"
-            raise td.ModelError(
-                f"{bound.name}: {what}: must not be given for sections that bend in one plane in worlds"
-            )
+        in_part = "actuation" in tables[0] and not avoids and bound.setting("task") != "pose"
         turned = [part for part in _TURNED if part in tables[0]["parts"]]
-        if turned and (avoids or "actuation" in tables[0]):
+        if turned and (avoids or in_part):
             what = "avoidance = true" if avoids else "sections that nothing bends, or that bend in one plane"
             raise td.ModelError(f"{bound.name}: {what}: must not be given with {turned[0]} in worlds")
         if tables[0]["target_mocap"] < 0:
@@ -555,7 +568,7 @@ class Reach(Controller):
         aim.mocap = bound.same("target_mocap")
         aim.has_direction, aim.has_roll = bound.setting("task") != "position", bound.setting("task") == "pose"
         self._aim = self._told = aim
-        self._part = driven_part_for(bound)
+        self._part = driven_part_for(bound, in_part)
         most = int(bound.setting("max_iterations"))
         self._budgets = (self._budget(most, 0), self._search_budget(most))
         r = math.exp(-h / FILTER_TIME)
@@ -578,13 +591,14 @@ class Reach(Controller):
         memory.failed, memory.failed_target = bound.zeros(kind=bool), bound.zeros(kind=vec3)
         memory.failed_frame, memory.roll_offset = bound.zeros(kind=mat33), bound.zeros()
         memory.failed_body, memory.off_time = bound.zeros(n), bound.zeros()
+        memory.settling = bound.zeros(kind=Settling)
         memory.hold, memory.wall = bound.zeros(), bound.zeros(kind=vec3)
         self._memory = memory
         aim.avoids, aim.there = avoids, bound.zeros(kind=bool)
         self._avoidance = Avoidance(bound, model) if aim.avoids else None
         self._contacts = BoundContacts(bound, model)
         straight = bound.robot.coordinates(bound.robot.straight)
-        driven = [one["actuation"]["driven"] if self._part.exists else np.eye(n) for one in tables]
+        driven = [one["actuation"]["driven"] if in_part else np.eye(n) for one in tables]
         self._straight, self._planned = bound.numbers(straight), bound.numbers([one @ straight for one in driven])
         self.reset(wp.array(np.ones(count, dtype=bool), dtype=bool, device=device))
 
@@ -638,7 +652,11 @@ class Reach(Controller):
         inputs = [bound.arm, self._chain, work.pose, work.feed, work.spin, work.met]
         inputs += [self._memory, self._aim, self._part, self._contacts.contacts, bound.integral, bound.step]
         bound.launch(_command, inputs)
+        self._after_command(model)
         bound.write_setpoints(data)
+
+    def _after_command(self, model: Any) -> None:
+        """Adds to the command of the step."""
 
     def after_step(self, data: Any) -> None:
         """Reads the forces of this step."""

@@ -193,8 +193,9 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         p_s = base * p_s
         column_s = Row(p_s[0], p_s[1], p_s[2], zero, zero, zero)
 
-        none = vec3(zero, zero, zero)
-        first, second, lengthen = vec3(one, zero, zero), vec3(zero, one, zero), vec3(zero, zero, chain.length_scale)
+        none, bends = vec3(zero, zero, zero), chain.bends[i]
+        first, second = vec3(bends[0], zero, zero), vec3(zero, bends[1], zero)
+        lengthen = vec3(zero, zero, chain.length_scale)
         limit = bend_limit(chain, i, q[2])
         square = q[0] * q[0] + q[1] * q[1]
         if square >= limit * limit * (one - two * at_limit):
@@ -202,9 +203,9 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             if square <= zero:
                 begun = coordinates(chain, work.begun[world], i)
                 radial = vec3(begun[0], begun[1], zero)
-            radial = wp.where(wp.length_sq(radial) > zero, wp.normalize(radial), vec3(one, zero, zero))
+            radial = wp.where(wp.length_sq(radial) > zero, wp.normalize(radial), first)
             if wp.dot(r, radial[0] * column_u + radial[1] * column_v) > zero:
-                first, second = none, vec3(-radial[1], radial[0], zero)
+                first, second = none, bends[0] * bends[1] * vec3(-radial[1], radial[0], zero)
                 if chain.variable_length[i] > zero:  # along the cone of limits a longer section may bend more
                     slope = chain.length_scale * chain.bend_limit[i] / chain.variable_length[i]
                     lengthen += slope * radial
@@ -291,7 +292,12 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             s = uniform(seed, draw) * chain.variable_length[i]
             theta = uniform(seed, draw + 1) * wp.min(bend_limit(chain, i, s), chain.restart_bend[i])
             phi = (two * uniform(seed, draw + 2) - one) * pi
-            set_coordinates(chain, row, i, vec3(theta * wp.cos(phi), theta * wp.sin(phi), s))
+            u, v, half = theta * wp.cos(phi), theta * wp.sin(phi), wp.where(phi < zero, -theta, theta)
+            if chain.bends[i][1] == zero:
+                u = -half
+            if chain.bends[i][0] == zero:
+                v = half
+            set_coordinates(chain, row, i, wp.cw_mul(chain.bends[i], vec3(u, v, s)))
 
     @wp.func
     def copy(source: wp.array(dtype=dtype), to: wp.array(dtype=dtype)):

@@ -84,6 +84,9 @@ def _hold(arm: Arm, tendons: Tendons, world: int, step: Step):
     b = world % arm.rows
     for i in range(tendons.bends):
         k = tendons.coordinate[i]
+        if arm.takes_moments:
+            tendons.tensions.moment[world, i] = tendons.weight[b, i] * step.moment_command[world, k]
+            continue
         stiffness, damping = tendons.body_stiffness[b, i], tendons.body_damping[b, i]
         desired, rate = _desired(arm, step, world, k), _rate(arm, step, world, k)
         moment = stiffness * (desired - tendons.body_rest[b, i]) + (damping + tendons.body_lag[b, i] * stiffness) * rate
@@ -108,7 +111,7 @@ def _limit_muscles(tendons: Tendons, b: int, world: int):
 def _command(arm: Arm, tendons: Tendons, world: int, t: int, step: Step):
     """Of a tendon with its tension: a length, a tension or a pressure."""
     b, tension = world % arm.rows, tendons.tensions.tension[world, t]
-    if not tendons.takes_length[t]:
+    if arm.takes_moments or not tendons.takes_length[t]:
         return tension / _gain_at(tendons, b, t, tendons.length[world, t])
     length, speed = number(0.0), number(0.0)
     for k in range(arm.coordinates):

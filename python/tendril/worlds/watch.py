@@ -1,12 +1,17 @@
-"""Whether a snake makes progress, one thread for each world: the steps of controllers/watch/progress_watch.hpp."""
+"""Whether a snake makes progress, and whether a tip swings, one thread for each world.
+
+The steps of controllers/watch/progress_watch.hpp and settling_watch.hpp.
+"""
 
 import warp as wp
 
-number = wp.float64
-ZERO, TWO = number(0.0), number(2.0)
+number, vec3 = wp.float64, wp.vec3d
+ZERO, HALF, TWO = number(0.0), number(0.5), number(2.0)
 MIN_MOTION, ANGLE, MAX_TURNING = number(0.05), number(0.2), number(6.28)  # of the body's length, rad, rad
 NEARER_FACTOR = number(10.0)
 USUAL_FRACTION, MIN_ADVANCE, AVERAGE = number(0.2), number(0.03), number(5.0)  # of the body's length; periods
+WINDOW, WINDOWS = number(2.0), wp.constant(3)  # s, and how many in which a tip swings
+MAX_CREEP, MAX_TARGET_RATIO = number(0.5), number(0.1)  # of the tip's range, of the tolerance
 
 
 @wp.struct
@@ -76,3 +81,39 @@ def add_advance(
         watches[world].stalled = ZERO
     else:
         watches[world].stalled = wp.min(last.stalled + periods, TWO * most)
+
+
+@wp.struct
+class Settling:
+    """Of a tip at a target at rest."""
+
+    time: number  # since the window began, s; 0: no window
+    windows: int  # in sequence in which the tip swings
+    target: vec3
+    low: vec3  # range of the tip
+    high: vec3
+    center: vec3  # of the last window
+
+
+@wp.func
+def swings(
+    watches: wp.array(dtype=Settling), world: int, arrived: bool, tip: vec3, target: vec3, tolerance: number, h: number
+):
+    """One step of h: whether the tip swings about its target: SettlingWatch::step."""
+    last, now = watches[world], Settling()
+    if arrived:
+        rests = last.time > ZERO and wp.length(target - last.target) <= MAX_TARGET_RATIO * tolerance
+        begins = not rests or last.time >= WINDOW
+        now.target = wp.where(rests, last.target, target)
+        now.windows = wp.where(rests, last.windows, 0)
+        now.center = last.center
+        now.low = wp.where(begins, tip, wp.min(last.low, tip))
+        now.high = wp.where(begins, tip, wp.max(last.high, tip))
+        now.time = wp.where(begins, h, last.time + h)
+        if now.time >= WINDOW:
+            center, size = HALF * (now.low + now.high), wp.length(now.high - now.low)
+            creeps = now.windows > 0 and wp.length(center - now.center) > MAX_CREEP * size
+            now.windows = wp.where(size > tolerance and not creeps, wp.min(now.windows + 1, WINDOWS), 0)
+            now.center = center
+    watches[world] = now
+    return now.windows == WINDOWS

@@ -14,6 +14,7 @@ import warp as wp
 
 import tendril as td
 from tendril import _sim
+from tendril.worlds.computed_moment import ComputedMoment
 from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
 from tendril.worlds.model import memory_told, on_device, require_fit
@@ -34,7 +35,12 @@ def _follow(tables: Sequence[Mapping[str, Any]], *rest: Any) -> Follow | FollowP
     return (FollowPoses if "poses" in tables[0] else Follow)(tables, *rest)
 
 
-CONTROLLERS: Mapping[str, Any] = {"tendril.reach": Reach, "tendril.follow": _follow, "tendril.snake": _snake}
+CONTROLLERS: Mapping[str, Any] = {
+    "tendril.reach": Reach,
+    "tendril.computed_moment": ComputedMoment,
+    "tendril.follow": _follow,
+    "tendril.snake": _snake,
+}
 _STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
