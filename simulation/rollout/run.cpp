@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <optional>
+#include <utility>
 
 namespace tendril::simulation {
 namespace {
@@ -16,6 +16,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+
+/// Calls a function once, at the latest when it goes out of scope.
+struct AtEnd {
+  std::function<void()> call;
+  AtEnd() = default;
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  ~AtEnd() { now(); }
+  void now() {
+    if (const auto once = std::exchange(call, nullptr)) once();
+  }
+};
 
 }  // namespace
 
@@ -26,16 +38,10 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
   const mjData& data = *prepared.data;
   ExperimentRun run(experiment, prepared, model, *prepared.data, options.changes,
                     options.command_line, on_notices);
-  struct End {
-    const std::function<void()>& call;
-    ~End() {
-      if (call) call();
-    }
-  };
-  std::optional<End> end;
+  AtEnd at_end;
   if (options.on_ready) {
     options.on_ready(prepared);
-    end.emplace(options.on_end);
+    at_end.call = options.on_end;
   }
   if (options.on_loaded) options.on_loaded(model);
   if (!options.recording.empty()) {
@@ -57,7 +63,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
     }
     if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) run.interrupt();
   }
-  end.reset();
+  at_end.now();
   return run.finish();
 }
 
