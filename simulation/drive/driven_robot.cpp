@@ -62,8 +62,18 @@ void require_same_parts(const std::string& file, const ContinuumDescription& tol
                     b == theirs.end() ? "none more" : *b, what));
   };
   require("sensor", sensors(told), sensors(real));
-  require("actuator", driven_actuators(RobotDescription(told)),
-          driven_actuators(RobotDescription(real)));
+  const auto actuators = [](const ContinuumDescription& robot) {
+    const Mechanism mechanism = robot_mechanism(robot);
+    std::vector<std::string> names;
+    for (const std::string& name : driven_actuators(RobotDescription(robot))) {
+      const auto index = static_cast<std::size_t>(mechanism.actuator(name));
+      const std::array<double, 3>& bias = mechanism.actuators[index].bias;
+      const bool is_servo = bias != std::array<double, 3>{};
+      names.push_back(fmt::format("{} ({})", name, is_servo ? "servo" : "force"));
+    }
+    return names;
+  };
+  require("actuator", actuators(told), actuators(real));
 }
 
 }  // namespace

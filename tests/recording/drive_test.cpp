@@ -228,7 +228,11 @@ TEST_CASE("drive: a robot file of another robot is refused", "[drive]") {
           "other.toml: sensor: bend_s1_y (1): the robot of the scene "
           "has tip_position (3) there");
   refuses("compliance = \"link\"\n" + sections() + kReach + kTracker + kBends,
-          "other.toml: actuator: s1_l1_x: the robot of the scene has s1_x there");
+          "other.toml: actuator: s1_l1_x (servo): the robot of the scene has s1_x (servo) there");
+  refuses(sections("bend_command = \"moment\"\n") +
+              "[controller]\nplugin = \"tendril.computed_moment\"\ntarget = \"target\"\n" +
+              kTracker + kBends,
+          "other.toml: actuator: s1_x (force): the robot of the scene has s1_x (servo) there");
   refuses(sections() + kTracker + kBends, "other.toml: controller: missing");
   DriveOptions other;
   other.robot = "B_";
