@@ -58,8 +58,12 @@ void refuse_twice(const std::vector<Fields>& fields, const std::vector<ServoDesc
 }  // namespace
 
 BusDescription read_bus_file(const std::filesystem::path& file) {
-  const toml::table table = parse_toml(read_text_file(file), file.string());
-  const Fields top(table, file.string());
+  return parse_bus(read_text_file(file), file.string());
+}
+
+BusDescription parse_bus(std::string_view text, const std::string& file_name) {
+  const toml::table table = parse_toml(text, file_name);
+  const Fields top(table, file_name);
   top.refuse_unknown({"port", "baud", "watchdog", "servo"});
   BusDescription bus;
   bus.port = top.required_text("port", "must be a serial port, such as \"/dev/ttyUSB0\"");

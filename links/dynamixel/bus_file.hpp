@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "links/dynamixel/registers.hpp"
@@ -36,5 +37,7 @@ struct BusDescription {
 
 /// Throws ModelError `<file>:<line>: <object>: <key> = <value>: <what is allowed>`.
 [[nodiscard]] BusDescription read_bus_file(const std::filesystem::path& file);
+/// The same of its text.
+[[nodiscard]] BusDescription parse_bus(std::string_view text, const std::string& file_name);
 
 }  // namespace tendril::dynamixel
