@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -33,6 +34,10 @@ OUTSIDE = re.compile(
     r"(libc6|linux-libc|libstdc\+\+-\d+|libgcc-\d+|zlib1g|lib(e?gl|glvnd|gles|opengl)|libpython3\S*)-dev"
 )
 OUTSIDE_PYTHON = {"mujoco", "numpy", "nanobind_backend"}
+#: Libraries that a Linux of the wheel's tag has, or the engine's package.
+PRESENT = re.compile(r"lib(c|m|z|stdc\+\+|gcc_s|mujoco)\.so\.[0-9.]+|ld-linux-[a-z0-9-]+\.so\.\d")
+#: Machines of the wheel's tag, as readelf names them.
+MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
 
 
 def lines_of(*command):
@@ -105,6 +110,27 @@ def check_size(file):
     return [] if size <= LARGEST else [f"{file.name}: {size} bytes: must be at most {LARGEST}"]
 
 
+def check_platform(wheel, tag):
+    """Libraries and program are for the machine of the tag, and what they need is in the wheel or on every computer."""
+    problems = []
+    machine = next(name for ending, name in MACHINES.items() if tag.endswith(ending))
+    names = [name for name in wheel.namelist() if re.search(r"\.so(\.[0-9.]+)?$|/bin/tendril$", name)]
+    own = {Path(name).name for name in names}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            lines = lines_of("readelf", "--file-header", "--dynamic", wheel.extract(name, folder))
+            text = "\n".join(lines)
+            if (found := re.search(r"Machine: +(.*)", text)[1]) != machine:
+                problems.append(f"{name}: is for {found}: must be for {machine}")
+            for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", text):
+                if needed not in own and not PRESENT.fullmatch(needed):
+                    problems.append(f"{name}: needs {needed}: must be in the wheel")
+            for path in re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text):
+                if outside := [entry for entry in path.split(":") if not entry.startswith("$ORIGIN")]:
+                    problems.append(f"{name}: searches {outside[0]}: must be below $ORIGIN")
+    return problems
+
+
 def check_copies(build):
     """Functions of Tendril in two libraries: those of libtendril_core.so are nowhere else."""
     problems = []
@@ -146,7 +172,7 @@ def main():
     build = str(options.build.resolve())
     problems = check_size(options.wheel) + check_copies(build)
     with zipfile.ZipFile(options.wheel) as wheel:
-        problems += check_licenses(wheel, build)
+        problems += check_licenses(wheel, build) + check_platform(wheel, options.wheel.stem)
     if options.source:
         problems += check_source(options.source, build)
     for problem in problems:
