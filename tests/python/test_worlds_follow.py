@@ -213,6 +213,39 @@ def test_planned_poses_are_followed_as_in_the_c_engine(experiment, plane):
     assert np.abs(tips_in(worlds)[0] - tips[0]).max() < 2e-5
 
 
+SPUN = """waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h,omega0
+0,0.1,0.3,0,0,0,0,0.01,0.2
+1,0.4,0.3,0,0.2,-0.5,0,0.03,0.8
+1.5,0.3,0.8,0,0.1,-0.9,0,0.08,0.5
+2,0.2,1.2,0,0.3,-1.4,0,0.14,-0.6
+"""
+
+
+def test_planned_poses_of_a_spin_and_sections_that_turn_are_followed_as_in_the_c_engine(experiment):
+    head, _, rest = POSES.partition("waypoint,")
+    file = experiment(
+        head + SPUN + rest[rest.index("'''") :], more='[vary]\n"controller.rate_limit" = { uniform = [1, 4] }\n'
+    )
+    robot = file.with_name("robot.toml")
+    turning = 'rotation = "turning"\n'
+    first, section, rest = robot.read_text().replace("[base]\n", "[base]\nspin = true\n").rpartition("[[section]]\n")
+    robot.write_text(first + section + turning + rest)
+    worlds = Worlds(file, 2, "cpu", seed=3)
+    spread, largest = 0.0, np.zeros(2)  # m, rad
+    joints = [worlds.model.jnt_qposadr[worlds.model.joint(f"arm_{name}").id] for name in ("spin", "s2_turn")]
+    for steps in range(250, 1001, 250):
+        worlds.step(250)
+        tips, status = tips_of(file, (3, 4), steps)
+        assert np.abs(tips_in(worlds) - tips).max() < 1e-4  # m
+        assert worlds.controllers[0].status.numpy()[1] == status
+        spread = max(spread, float(np.ptp(tips, axis=0).max()))
+        largest = np.maximum(largest, np.abs(worlds.qpos.numpy()[0][joints]))
+    assert spread > 1e-3 and largest.min() > 0.3  # m, rad: the draws, the spin and the turn matter
+    again = Worlds(file, 2, "cpu", seed=3)
+    again.step(1000)
+    assert (again.qpos.numpy() == worlds.qpos.numpy()).all()
+
+
 def test_a_wall_stops_planned_poses_as_in_the_c_engine(experiment):
     file = experiment(POSES + "jam_tip_error = 0.004\n", wall=0.27)
     worlds = Worlds(file, 1, "cpu")

@@ -5,6 +5,7 @@ The schedule of the poses comes from the C++ controller. Source: docs/theory/con
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -43,6 +44,7 @@ WORKING, FINISHED, JAMMED = (
     wp.constant(int(status))
     for status in (td.ControllerStatus.WORKING, td.ControllerStatus.FINISHED, td.ControllerStatus.JAMMED)
 )
+_KNOWN_PARTS = ("a spin of the base", "sections that turn")
 
 
 @wp.struct
@@ -66,6 +68,7 @@ class _Schedule:
     settings: wp.array(dtype=_Settings)
     poses: tables  # coordinates
     feeds: rows  # m
+    spins: rows  # of the base, rad
     begins: rows  # of the step to the next pose, s
     durations: rows
 
@@ -79,6 +82,7 @@ class _State:
     time: number  # on the schedule
     start_time: number  # to the first pose
     start_feed: number
+    start_spin: number
     blocked_time: number
     feed_setpoint: number
 
@@ -105,10 +109,11 @@ def _smooth_rate(at: number):
 
 @wp.func
 def _plan(schedule: _Schedule, world: int, time: number, start: numbers, state: _State, q: numbers, q_rate: numbers):
-    """Writes the planned pose and its rates, and returns feed and its rate: FollowPosesController::planned."""
+    """Writes the planned pose and its rates, and returns feed, its rate and spin: FollowPosesController::planned."""
     count = schedule.settings[world % schedule.settings.shape[0]].steps
     begins, durations = schedule.begins[world % schedule.begins.shape[0]], schedule.durations
     poses, feeds = schedule.poses[world % schedule.poses.shape[0]], schedule.feeds[world % schedule.feeds.shape[0]]
+    spins = schedule.spins[world % schedule.spins.shape[0]]
     i = count - count
     for k in range(1, count):
         if begins[k] <= time:
@@ -133,10 +138,12 @@ def _plan(schedule: _Schedule, world: int, time: number, start: numbers, state: 
             q_rate[k] = fraction_rate * (pose - start[k])
     feed = feeds[i] + value * (feeds[i + 1] - feeds[i])
     feed_rate = rate * (feeds[i + 1] - feeds[i])
+    spin = spins[i] + value * (spins[i + 1] - spins[i])
     if time < ZERO:
         feed_rate = fraction_rate * (feed - state.start_feed)
         feed = state.start_feed + fraction * (feed - state.start_feed)
-    return feed, feed_rate
+        spin = state.start_spin + fraction * (spin - state.start_spin)
+    return feed, feed_rate, spin
 
 
 @wp.func
@@ -144,7 +151,8 @@ def _begin(arm: Arm, schedule: _Schedule, world: int, settings: _Settings, step:
     """Moving to the first pose takes start_delay, or longer if the rate limit requires it."""
     chain, row = schedule.chain, world % schedule.poses.shape[0]
     feed = schedule.feeds[world % schedule.feeds.shape[0], 0]
-    length = wp.abs(feed - step.feed[world]) / number(LENGTH_SCALE)
+    spin = schedule.spins[world % schedule.spins.shape[0], 0]
+    length = wp.max(wp.abs(feed - step.feed[world]) / number(LENGTH_SCALE), wp.abs(spin - step.spin[world]))
     for k in range(arm.coordinates):
         memory.start[world, k] = step.q[world, k]
     for i in range(chain.sections):
@@ -157,6 +165,7 @@ def _begin(arm: Arm, schedule: _Schedule, world: int, settings: _Settings, step:
             length = wp.max(length, wp.abs(s) / number(LENGTH_SCALE))
     duration = wp.max(settings.start_delay, number(SMOOTH_PEAK_RATE) * length / settings.rate_limit)
     memory.state[world].start_feed = step.feed[world]
+    memory.state[world].start_spin = step.spin[world]
     memory.state[world].start_time = duration
     memory.state[world].time = -duration
     memory.state[world].started = True
@@ -173,8 +182,8 @@ def _command(arm: Arm, schedule: _Schedule, integral: Integral, step: Step, memo
     q, q_rate, start = step.command[world], step.q_rate[world], memory.start[world]
 
     # 1. Planned pose now, and the error of the measured tip.
-    feed, feed_rate = _plan(schedule, world, state.time, start, state, q, q_rate)
-    functions.end_frames(schedule.chain, q, feed, ZERO, memory.rotations[world], memory.ends[world])
+    feed, feed_rate, spin = _plan(schedule, world, state.time, start, state, q, q_rate)
+    functions.end_frames(schedule.chain, q, feed, spin, memory.rotations[world], memory.ends[world])
     error = memory.ends[world, schedule.chain.sections] - step.tip[world]
     memory.tip_error[world] = wp.length(error)
 
@@ -191,13 +200,14 @@ def _command(arm: Arm, schedule: _Schedule, integral: Integral, step: Step, memo
     # 3. One step of the schedule. A jam stops it.
     time = wp.where(jammed, state.time, wp.min(state.time + h, settings.duration))
     memory.state[world].time = time
-    next_feed, next_rate = _plan(schedule, world, time, start, state, q, q_rate)
+    next_feed, next_rate, next_spin = _plan(schedule, world, time, start, state, q, q_rate)
     if time == state.time:
         next_rate = number(0.0)
         for k in range(n):
             q_rate[k] = ZERO
     step.feed_command[world] = next_feed
     step.feed_rate[world] = next_rate
+    step.spin_command[world] = next_spin
     memory.state[world].feed_setpoint = feed_setpoint(arm, world, step)
 
     # 4. Correct on the measured tip.
@@ -226,7 +236,7 @@ class FollowPoses(ControllerOfPath):
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device)
+        self._bound = bound = BoundArm(tables, model, count, device, known_parts=_KNOWN_PARTS)
         if any("poses" not in one for one in tables):
             raise td.ModelError(f"{bound.name}: poses: must be given in all worlds, or in none")
         schedule = _Schedule()
@@ -235,6 +245,7 @@ class FollowPoses(ControllerOfPath):
         for key in ("poses", "feeds", "begins", "durations"):
             values = stacked([np.asarray(one["poses"][key]) for one in tables])
             setattr(schedule, key, bound.numbers(values))
+        schedule.spins = bound.numbers(stacked([_spins_of(one) for one in tables]))
         self._schedule = schedule
         memory = _Memory()
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
@@ -260,6 +271,12 @@ class FollowPoses(ControllerOfPath):
         bound.measure(model, data)
         bound.launch(_command, [bound.arm, self._schedule, bound.integral, bound.step, self._memory])
         bound.write_setpoints(data)
+
+
+def _spins_of(table: Table) -> Any:
+    """Of the base at each pose, rad; 0 of one that does not spin."""
+    lines = [line for line in table["settings"]["poses"].splitlines() if line.strip() and not line.startswith("#")]
+    return np.array([float(row.get("omega0", 0.0)) for row in csv.DictReader(lines, skipinitialspace=True)])
 
 
 def _settings_of(table: Table) -> Any:
