@@ -193,7 +193,8 @@ void bind_driver(nb::module_& module) {
       .def_prop_ro("ranges", &PyDriver::ranges, nb::sig("def ranges(self) -> " TENDRIL_ARRAY),
                    "(actuators, 2): limits of the commands; infinite: none.")
       .def_prop_rw("commands", &PyDriver::commands, &PyDriver::set_commands,
-                   nb::sig("def commands(self) -> " TENDRIL_ARRAY),
+                   nb::for_getter(nb::sig("def commands(self) -> " TENDRIL_ARRAY)),
+                   nb::for_setter(nb::sig("def commands(self, value: " TENDRIL_LIKE ") -> None")),
                    "(actuators,): in force. To be set to where the actuators are before the first "
                    "step.")
       .def_prop_ro("q", &PyDriver::q, nb::sig("def q(self) -> " TENDRIL_ARRAY),
