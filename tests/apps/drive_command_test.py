@@ -13,34 +13,14 @@ import sys
 import tempfile
 import threading
 import unittest
-import zlib
 from pathlib import Path
 
 PROGRAM = ""
-ARM = """kind = "continuum"
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[controller]
-plugin = "tendril.reach"
-target = "target"
-velocity_feed_forward = false
-gravity_compensation = false
-[[sensor]]
-kind = "bend_encoder"
-name = "bend"
-"""
+FOLDER = Path(__file__).resolve().parents[2] / "docs/guide/drive"
+sys.path.insert(0, str(FOLDER))
+import robot as example  # noqa: E402
+
+ARM = (FOLDER / "arm.toml").read_text()
 SCENE = """<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
 <asset><model name="arm" file="arm.toml"/></asset><worldbody><body name="target" mocap="true" pos="0.06 0.03 0.17"/>
 <attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
@@ -53,60 +33,36 @@ max = 0.002
 TARGET = (0.06, 0.03, 0.17)
 
 
-class Robot(threading.Thread):
-    """A robot whose two sections bend as commanded, with a lag of 20 ms; it answers each order with a message."""
+class Robot(example.Robot, threading.Thread):
+    """The robot of the guide, with 5 ms from order to order whatever the machine does."""
 
-    READINGS = ("bend_s1_y", "bend_s1_x", "bend_s2_y", "bend_s2_x")
-    ACTUATORS = ("s1_y", "s1_x", "s2_y", "s2_x")
-    SIGNS = (1.0, -1.0, 1.0, -1.0)  # encoders read angles about y and -x
-
-    def __init__(self, readings=READINGS, damage=False, silent_after=None, target=TARGET):
-        super().__init__(daemon=True)
-        names = "".join(f"{name} 1\n" for name in readings) + "\n" + "".join(f"{name}\n" for name in self.ACTUATORS)
-        self.signature = zlib.crc32(names.encode())
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
-        self.address = f"udp:127.0.0.1:{self.socket.getsockname()[1]}"
-        self.bends, self.commands, self.orders = [0.0] * 4, [0.0] * 4, []
-        self.damage, self.silent_after, self.target = damage, silent_after, target
-        self.closed = False
+    def __init__(self, readings=example.READINGS, damage=False, silent_after=None, target=TARGET):
+        example.Robot.__init__(self, readings=readings, target=target)
+        threading.Thread.__init__(self, daemon=True)
+        self.address = f"udp:127.0.0.1:{self.port}"
+        self.orders, self.damage, self.silent_after, self.closed = [], damage, silent_after, False
         self.start()
 
     def run(self):
-        number = 0
         while True:
-            try:
-                datagram, peer = self.socket.recvfrom(4096)
-            except OSError:
-                return
+            datagram, peer = self.socket.recvfrom(4096)
             if self.closed:
                 return
-            body, checksum = datagram[:-4], struct.unpack("<I", datagram[-4:])[0]
-            magic, signature, _, _ = struct.unpack_from("<4sIQd", body)
-            assert magic == b"TDL1" and checksum == zlib.crc32(body)
-            order, *commands = struct.unpack_from(f"<{(len(body) - 24) // 8}d", body, 24)
-            self.orders.append((order, commands))
-            if signature == self.signature and order == 1.0:
-                self.commands = commands
-            for i, sign in enumerate(self.SIGNS):
-                self.bends[i] += 0.005 / 0.02 * (sign * self.commands[i] - self.bends[i])
-            number += 1
-            if self.silent_after is not None and number > self.silent_after:
+            self.orders.append(struct.unpack_from(f"<{(len(datagram) - 28) // 8}d", datagram, 24))
+            order = self.order(datagram)
+            if order is not None and order[0] == example.COMMAND:
+                self.apply(order[1])
+            message = self.message(self.read(0.005))
+            if self.silent_after is not None and self.number > self.silent_after:
                 continue
-            x, y, z = self.target
-            pose = (1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, y, 0.0, 0.0, 1.0, z)
-            numbers = (*self.bends, *[float(number)] * 4, *self.commands, *pose)
-            message = struct.pack(f"<4sIQd{len(numbers)}d", b"TDL1", self.signature, number, 0.0, *numbers)
-            message += struct.pack("<I", zlib.crc32(message))
-            if self.damage and number % 3 == 0:
+            if self.damage and self.number % 3 == 0:
                 message = message[:40] + bytes([message[40] ^ 1]) + message[41:]
             self.socket.sendto(message, peer)
 
     def close(self):
         self.closed = True
-        wake = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        wake.sendto(b"end", self.socket.getsockname())
-        wake.close()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wake:
+            wake.sendto(b"end", ("127.0.0.1", self.port))
         self.join()
         self.socket.close()
 
@@ -176,15 +132,15 @@ class DriveCommand(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("driver: running at the end", result.stdout)
         self.assertLess(math.dist(robot.tip(), TARGET), 2e-3)
-        self.assertEqual(robot.orders[0][0], 0.0)  # hello
-        self.assertEqual(robot.orders[-1][0], 2.0)  # hold
+        self.assertEqual(robot.orders[0][0], example.HELLO)
+        self.assertEqual(robot.orders[-1][0], example.HOLD)
 
     def test_a_robot_without_a_target_gets_one(self):
         robot = self.robot(target=(math.nan,) * 3)
         result = self.drive("--link", robot.address, "--rate", "200", "--duration", "0.5", "--quiet")
         self.assertEqual(result.returncode, 1)
         self.assertIn("--target x,y,z does", result.stderr)
-        self.assertTrue(all(order != 1.0 for order, _ in robot.orders))
+        self.assertTrue(all(order[0] != example.COMMAND for order in robot.orders))
         robot = self.robot(target=(math.nan,) * 3)
         where = ("--target", ",".join(map(str, TARGET)))
         result = self.drive("--link", robot.address, "--rate", "200", "--duration", "4", "--stale", "3", *where)
@@ -203,16 +159,16 @@ class DriveCommand(unittest.TestCase):
         result = self.drive("--link", robot.address, "--rate", "200", "--duration", "3", "--quiet")
         self.assertEqual(result.returncode, 1)
         self.assertIn("driver: held: no message of the robot at the end", result.stdout)
-        held = [commands for order, commands in robot.orders if order == 2.0]
+        held = [commands for order, *commands in robot.orders if order == example.HOLD]
         self.assertTrue(held)
         self.assertTrue(all(commands == held[0] for commands in held))
 
     def test_another_robot_is_not_moved(self):
-        robot = self.robot(readings=("bend_s1_y", "bend_s1_x", "bend_s2_y", "other"))
+        robot = self.robot(readings={"bend_s1_y": 1, "bend_s1_x": 1, "bend_s2_y": 1, "other": 1})
         result = self.drive("--link", robot.address, "--duration", "0.5", "--quiet")
         self.assertEqual(result.returncode, 1)
         self.assertIn("sends messages of another robot", result.stderr)
-        self.assertTrue(all(order != 1.0 for order, _ in robot.orders))
+        self.assertTrue(all(order[0] != example.COMMAND for order in robot.orders))
 
     def test_bad_input_is_one_line(self):
         (self.folder / "blind.toml").write_text(ARM[: ARM.index("[[sensor]]")])
