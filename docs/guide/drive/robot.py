@@ -14,11 +14,8 @@ import sys
 import time
 import zlib
 
-READINGS = {
-    "bend_s1_y": 1,
-    "bend_s1_x": 1,
-    "bend_s2_y": 1,
-    "bend_s2_x": 1,
+#: Names as those of td.Driver, and numbers of each.
+READINGS = {"bend_s1_y": 1, "bend_s1_x": 1, "bend_s2_y": 1, "bend_s2_x": 1}
 ACTUATORS = ("s1_y", "s1_x", "s2_y", "s2_x")
 HELLO, COMMAND, HOLD = 0.0, 1.0, 2.0
 LAG = 0.02  # s
