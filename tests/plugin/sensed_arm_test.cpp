@@ -82,13 +82,13 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
     data->qpos[i] += (m->jnt_type[i] == mjJNT_SLIDE ? 0.01 : 0.3) * random.uniform(-1.0, 1.0);
   const Mechanism mechanism = bound_mechanism(m, {"A_", ""});
   const ArmModel parts(mechanism, parse_as<ContinuumDescription>(arm, "arm.toml"), {});
-  const auto address = [&](int joint) {
+  const auto address_of = [&](int joint) {
     return joint < 0 ? JointAddress()
                      : joint_address(m, mechanism.joints[static_cast<std::size_t>(joint)].id);
   };
   std::vector<JointAddress> joints;
-  for (const int joint : parts.joints) joints.push_back(address(joint));
-  const JointAddress feed = address(parts.feed), spin = address(parts.spin);
+  for (const int joint : parts.joints) joints.push_back(address_of(joint));
+  const JointAddress feed = address_of(parts.feed), spin = address_of(parts.spin);
   for (int j = 0; j < m->njnt; ++j) {  // those of the gripper stay where the model has them
     if (std::string(mj_id2name(m, mjOBJ_JOINT, j)).starts_with("A_s") || j == feed.joint ||
         j == spin.joint)
@@ -229,28 +229,7 @@ TEST_CASE("sensed arm: a copy, a restored state and a reset continue bit for bit
       sensed(table("tip_tracker", "tip",
                    "noise = [1e-3, 0.01]\nrate = 50\ndelay = 0.02\ndropout = 0.1\n") +
              table("bend_encoder", "bend", "noise = 1e-3\n") + table("base_force", "force"));
-  const auto next = [&](const DataPtr& data) {
-    std::vector<double> all;
-    for (int k = 0; k < 100; ++k) {
-      mj_step(model.get(), data.get());
-      for (const char* name : {"A_measured", "A_measured_tip"}) {
-        const auto values = sensor(model, data, name);
-        all.insert(all.end(), values.begin(), values.end());
-      }
-    }
-    return all;
-  };
-  const DataPtr data = make_data(model), other = make_data(model), fresh = make_data(model);
-  step(model, data, 333);
-  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
-  step(model, other, 17);
-  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
-  const std::vector<double> expected = next(data);
-  CHECK(same_bits(next(copy), expected));
-  CHECK(same_bits(next(other), expected));
-  CHECK(same_bits(full_state(model, data), full_state(model, other)));
-  mj_resetData(model.get(), data.get());
-  CHECK(same_bits(next(data), next(fresh)));
+  check_continues(model, {"A_measured", "A_measured_tip"});
 }
 
 TEST_CASE("sensed arm: a step allocates nothing", "[plugin]") {

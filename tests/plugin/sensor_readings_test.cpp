@@ -241,29 +241,8 @@ TEST_CASE("readings: a copy, a restored state and a reset continue bit for bit",
       arm(tracker(kNoisy) +
           "[[sensor]]\nkind = \"base_force\"\nname = \"f\"\nnoise = [0.1, 0.01]\n"
           "delay = 0.01\n");
-  const auto next = [&](const DataPtr& data) {
-    std::vector<double> all;
-    for (int k = 0; k < 100; ++k) {
-      mj_step(model.get(), data.get());
-      for (const char* name : {"A_s_position_reading", "A_s_orientation_reading",
-                               "A_f_force_reading", "A_f_torque_reading"}) {
-        const auto values = sensor(model, data, name);
-        all.insert(all.end(), values.begin(), values.end());
-      }
-    }
-    return all;
-  };
-  const DataPtr data = make_data(model), other = make_data(model), fresh = make_data(model);
-  step(model, data, 333);
-  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
-  step(model, other, 17);
-  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
-  const std::vector<double> expected = next(data);
-  CHECK(same_bits(next(copy), expected));
-  CHECK(same_bits(next(other), expected));
-  CHECK(same_bits(full_state(model, data), full_state(model, other)));
-  mj_resetData(model.get(), data.get());
-  CHECK(same_bits(next(data), next(fresh)));
+  check_continues(model, {"A_s_position_reading", "A_s_orientation_reading", "A_f_force_reading",
+                          "A_f_torque_reading"});
 }
 
 TEST_CASE("readings: they do not change the robot, and a step allocates nothing", "[plugin]") {

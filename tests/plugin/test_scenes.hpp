@@ -86,6 +86,32 @@ inline void check_refused(const std::string& xml, const std::string& toml,
   EngineWarnings::take();
 }
 
+/// A copy, a restored state and a reset go on with the same bits of these sensors.
+inline void check_continues(const ModelPtr& model, const std::vector<const char*>& sensors) {
+  const auto next = [&](const DataPtr& data) {
+    std::vector<double> all;
+    for (int k = 0; k < 100; ++k) {
+      mj_step(model.get(), data.get());
+      for (const char* name : sensors) {
+        const auto values = sensor(model, data, name);
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    }
+    return all;
+  };
+  const DataPtr data = make_data(model), other = make_data(model), fresh = make_data(model);
+  step(model, data, 333);
+  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
+  step(model, other, 17);
+  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
+  const std::vector<double> expected = next(data);
+  CHECK(same_bits(next(copy), expected));
+  CHECK(same_bits(next(other), expected));
+  CHECK(same_bits(full_state(model, data), full_state(model, other)));
+  mj_resetData(model.get(), data.get());
+  CHECK(same_bits(next(data), next(fresh)));
+}
+
 /// Scenes with all controllers of the library, in all their modes.
 inline const std::vector<const char*> kControllerScenes{"scenes/reach/reach.xml",
                                                         "scenes/reach_clutter/reach_clutter.xml",
