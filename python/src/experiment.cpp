@@ -146,7 +146,7 @@ class PyRun {
     const simulation::EngineLog log;
     std::vector<simulation::Setting> settings = prepared_->settings;
     if (!prepared_->scene.robots.empty())
-      settings.push_back({"controller.plugin", {"none"}, "plain model"});
+      settings.push_back({"controller.plugin", {"elsewhere"}, "plain model"});
     simulation::Scene scene = simulation::load_scene(experiment_->scene, settings);
     simulation::add_lasting_faults(prepared_->faults, *scene.model);
     return mujoco_model(std::move(scene.model));

@@ -11,6 +11,8 @@ namespace tendril {
 struct ControllerConfig {
   /// The name of a plugin that stands for none, to leave out that of a robot file.
   static constexpr std::string_view kNoController = "none";
+  /// The same for a controller outside the engine that does what the plugin adds to the physics.
+  static constexpr std::string_view kElsewhere = "elsewhere";
 
   struct Setting {
     std::string key;
@@ -23,6 +25,7 @@ struct ControllerConfig {
   std::string plugin;             ///< empty: no controller, the servos stay under the user's ctrl
   std::vector<Setting> settings;  ///< in the order of the text; not `plugin`, `robot`, `arm`
   std::string origin;             ///< of `plugin`
+  bool is_elsewhere = false;      ///< there is none in the model, but kElsewhere
 
   /// Value of a setting, null if it is not there.
   [[nodiscard]] const std::string* find(const std::string& key) const {

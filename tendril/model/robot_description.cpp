@@ -117,7 +117,9 @@ ControllerConfig read_controller(const FileContents& file) {
   const Fields fields = file.top.table("controller");
   controller.plugin =
       fields.required_text("plugin", "must name a plugin, such as \"tendril.reach\"");
-  if (controller.plugin == ControllerConfig::kNoController) controller.plugin.clear();
+  controller.is_elsewhere = controller.plugin == ControllerConfig::kElsewhere;
+  if (controller.is_elsewhere || controller.plugin == ControllerConfig::kNoController)
+    controller.plugin.clear();
   controller.origin = fields.origin(*fields.get("plugin"));
   for (const std::string_view reserved : {"robot", "arm"})
     if (fields.has(reserved)) fields.refuse(reserved, "this key is reserved for the robot itself");

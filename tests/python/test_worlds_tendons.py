@@ -41,6 +41,7 @@ def tendons(more, sections=(1, 2)):
 LENGTHS = tendons("max_tension = 300\npretension = 2\nstiffness = 20000")
 TIGHT = tendons("max_tension = 16\npretension = 2\nstiffness = 20000")  # less than the target takes
 TENSIONS = tendons('command = "tension"\nmax_tension = 200\npretension = 1')
+SHEATHS = "friction_coefficient = 0.2"  # of Capstan friction
 MUSCLES = "".join(
     f'[[chamber]]\nkind = "mckibben"\nsection = {i}\nangle = {k * 2.0944}\ndistance = 0.018\nradius = 0.0045\n'
     "braid_angle = 0.44\nmax_pressure = 3e5\ntime_constant = 0.05\n"
@@ -51,6 +52,8 @@ ROBOTS = {
     "lengths": 2 * SECTION + LENGTHS,
     "limits": 2 * SECTION + TIGHT,
     "tensions": 2 * SECTION + TENSIONS,
+    "friction by lengths": 2 * SECTION + tendons(f"max_tension = 300\npretension = 2\nstiffness = 20000\n{SHEATHS}"),
+    "friction by tensions": 2 * SECTION + tendons(f'command = "tension"\nmax_tension = 200\npretension = 1\n{SHEATHS}'),
     "chambers": 2 * SOFT + CHAMBERS,
     "muscles": 2 * SECTION.replace("radius = 0.008", "radius = 0.025\ndamping_time = 0.03") + MUSCLES,
     "past servos": SECTION + WITH_SERVOS + SECTION + tendons("max_tension = 300\nstiffness = 20000", (2,)),
@@ -74,6 +77,19 @@ def test_tendons_reach_as_in_the_c_engine(tmp_path, beside_c, robot):
     worlds.reset(np.array([True, False]))
     worlds.step(500)
     assert np.abs(tips_of(worlds, runs)[0][0] - meant[0]).max() < 1e-4
+
+
+def test_friction_of_tendons_matters(tmp_path):
+    """The tip of the C engine with friction is not that without: the comparison above can fail."""
+    tips = []
+    for robot in ("tensions", "friction by tensions"):
+        folder = tmp_path / robot
+        folder.mkdir()
+        run = td.Experiment(written(folder, ROBOTS[robot] + REACH, MOTION)).start(3)
+        for _ in range(150):
+            run.step()
+        tips.append(run.data.site_xpos.copy())
+    assert np.abs(tips[0] - tips[1]).max() > 1e-3  # m
 
 
 ON_PATH = """

@@ -29,6 +29,14 @@ from tendril.worlds.arm import (
 from tendril.worlds.controller import engine_of
 from tendril.worlds.kinematics import directions
 from tendril.worlds.tables import BoundRobot, Table
+from tendril.worlds.tendon_friction import (
+    PART,
+    constraints_of,
+    forget_friction,
+    friction_for,
+    keep_friction,
+    limit_friction,
+)
 from tendril.worlds.tendons import tendons_for, write_tendons
 from tendril.worlds.turns import forget_turns, measure_turns, turns_for, write_turns
 from tendril.worlds.twists import forget_twists, measure_twists, twist_command, twists_for
@@ -68,7 +76,7 @@ class BoundArm(BoundRobot):
         super().__init__(tables, count, device)
         table = tables[0]
         self.require({**_ALLOWED, **allowed})
-        unknown = [part for part in table["parts"] if part not in known_parts]
+        unknown = [part for part in table["parts"] if part not in (PART, *known_parts)]
         if unknown:
             raise td.ModelError(f"{self.name}: has {', '.join(unknown)}: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
@@ -81,6 +89,7 @@ class BoundArm(BoundRobot):
             raise td.ModelError(f"{self.name}: lengths differ between the worlds: must be the same")
         self.arm = self._bind(model)
         self._tendons, self._turns, self._twists = tendons_for(self, model), turns_for(self), twists_for(self, model)
+        self._friction = friction_for(self, model, self.robot)
         self.step = self._step()
         self.integral = self._integral(model.opt.timestep)
 
@@ -95,11 +104,13 @@ class BoundArm(BoundRobot):
         arm.settings = wp.array(settings, dtype=ArmSettings, device=self.device)
 
     def reset(self, chosen: Any) -> None:
-        """Forgets turns and twist of the chosen worlds, (count,) of bool."""
+        """Forgets turns, twist and friction of the chosen worlds, (count,) of bool."""
         if self._turns is not None:
             self.launch(forget_turns, [chosen, self._turns])
         if self._twists is not None:
             self.launch(forget_twists, [chosen, self._twists])
+        if self._friction is not None:
+            self.launch(forget_friction, [chosen, self._friction])
 
     def measure(self, model: Any, data: Any) -> None:
         """Measures, from the positions of this step."""
@@ -111,7 +122,9 @@ class BoundArm(BoundRobot):
             self.launch(measure_twists, [self.arm, self._twists, self.engine, data.M, self.step])
 
     def write_setpoints(self, data: Any) -> None:
-        """Writes `ctrl` from the command of the step."""
+        """Writes `ctrl` from the command of the step, and the limits of its tendons' friction."""
+        if self._friction is not None:
+            self.launch(limit_friction, [self._friction, self.step, constraints_of(data)])
         if self._twists is not None:
             self.launch(twist_command, [self.arm, self._twists, self.step])
         if self._turns is not None:
@@ -119,6 +132,11 @@ class BoundArm(BoundRobot):
         if self._tendons is not None:
             self.launch(write_tendons, [self.arm, self._tendons, self.engine, self.step, data.ctrl])
         self.launch(write_setpoints, [self.arm, self.engine, self.step, data.ctrl])
+
+    def read_forces(self, data: Any) -> None:
+        """At the end of a step."""
+        if self._friction is not None:
+            self.launch(keep_friction, [self._friction, data.actuator_force, constraints_of(data)])
 
     def _bind(self, model: Any) -> Any:
         tables, table = self.tables, self.tables[0]

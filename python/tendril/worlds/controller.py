@@ -60,7 +60,8 @@ class Controller:
         return self._told.status
 
     def after_step(self, data: Any) -> None:
-        """Nothing is kept of this step's forces."""
+        """Reads the forces of this step."""
+        self._bound.read_forces(data)
 
 
 class ControllerOfPath(Controller):

@@ -875,6 +875,7 @@ class Follow(ControllerOfPath):
 
     def after_step(self, data: Any) -> None:
         """Reads the forces of this step."""
+        super().after_step(data)
         self._contacts.read_forces(data)
 
 

@@ -660,4 +660,5 @@ class Reach(Controller):
 
     def after_step(self, data: Any) -> None:
         """Reads the forces of this step."""
+        super().after_step(data)
         self._contacts.read_forces(data)

@@ -89,6 +89,9 @@ class BoundRobot:
         """A row for each world."""
         return wp.zeros((self.count, *shape), dtype=kind, device=self.device)
 
+    def read_forces(self, data: Any) -> None:
+        """At the end of a step; nothing is kept of it."""
+
     def launch(self, kernel: Any, inputs: list[Any]) -> None:
         """One thread for each world."""
         wp.launch(kernel, self.count, inputs=inputs, device=self.device)

@@ -160,7 +160,7 @@ ContinuumDescription ContinuumDescription::read(const FileContents& file) {
   if (!robot.controller.plugin.empty()) {
     require_drives(top, robot);
     require_known_rest(top, robot);
-  } else {
+  } else if (!robot.controller.is_elsewhere) {
     refuse_friction(top, robot);
   }
   return robot;
