@@ -235,7 +235,7 @@ def _robots_of(tables: Sequence[Table]) -> list[td.ContinuumRobot]:
         file = Path(folder) / "robot.toml"
 
         def robot_of(table: Table) -> td.ContinuumRobot:
-            file.write_text(_OTHERS.sub("", table["settings"]["robot"]))
+            file.write_text(_OTHERS.sub("", table["settings"]["robot"]) + '\n[controller]\nplugin = "elsewhere"\n')
             return td.load_robot(file, td.ContinuumRobot)
 
         return [robot_of(table) for table in tables]
