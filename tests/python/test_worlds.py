@@ -259,18 +259,7 @@ def test_models_with_other_elements_are_refused():
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
         ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
-        (
-            {"set": {"robot.planar": True, "controller.avoidance": True}},
-            "arm: avoidance = true: must not be given for sections that bend in one plane in worlds",
-        ),
-        (
-            {"set": {"robot.planar": True, "controller.task": "pose"}},
-            "arm: task = pose: must not be given for sections that bend in one plane in worlds",
-        ),
-        (
-            {"set": {"controller.plugin": "tendril.computed_moment", "robot.section.*.bend_command": "moment"}},
-            "must be tendril.reach",
-        ),
+        ({"set": {"controller.plugin": "tendril.touch"}}, "must be tendril.reach"),
     ],
 )
 def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change, message):
