@@ -104,19 +104,9 @@ void ArmBinding::bind_sensors(const InstanceContext& context,
     throw ModelError("measured = sensors: " + context.kind.name +
                      " works by the contacts of the body, of which no sensor tells: must be "
                      "\"truth\"");
-  mjtNum rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  mju_quat2Mat(rotation, m->body_quat + 4 * base_body_);
-  Eigen::Matrix3d R_WB = ConstMatrix3(rotation);
-  for (int body = m->body_parentid[base_body_]; body > 0; body = m->body_parentid[body]) {
-    if (m->body_jntnum[body] > 0)
-      throw ModelError("measured = sensors: its base moves: must be \"truth\"");
-    mju_quat2Mat(rotation, m->body_quat + 4 * body);
-    R_WB = ConstMatrix3(rotation) * R_WB;
-  }
-  const bool has_gravity = (m->opt.disableflags & mjDSBL_GRAVITY) == 0;
-  loop_.use_sensors(
-      mechanism, description,
-      has_gravity ? Eigen::Vector3d(ConstVector3(m->opt.gravity)) : Eigen::Vector3d::Zero(), R_WB);
+  const std::optional<Eigen::Matrix3d> R_WB = standing_orientation(m, base_body_);
+  if (!R_WB) throw ModelError("measured = sensors: its base moves: must be \"truth\"");
+  loop_.use_sensors(mechanism, description, compensated_gravity(m, true), *R_WB);
 }
 
 void ArmBinding::bind_carrier(const InstanceContext& context, const Carrier& carrier) {

@@ -26,6 +26,8 @@ class Reader {
     out_.suffix = names.suffix;
     out_.timestep = m_->opt.timestep;
     out_.numerical_damping_time = numerical_damping_time(m_);
+    const int start = mj_name2id(m_, mjOBJ_KEY, names::kStart);
+    start_ = start >= 0 ? m_->key_qpos + start * m_->nq : m_->qpos0;
     const int base = require_element(m_, names, mjOBJ_BODY, names::kBase);
     int end = base;
     do {
@@ -66,15 +68,13 @@ class Reader {
     if (b == base) return;  // what moves the base is not the robot's
     for (int j = m_->body_jntadr[b]; j < m_->body_jntadr[b] + m_->body_jntnum[b]; ++j) {
       const int qpos = m_->jnt_qposadr[j], dof = m_->jnt_dofadr[j];
-      const int start = mj_name2id(m_, mjOBJ_KEY, names::kStart);
-      const mjtNum* const from = start >= 0 ? m_->key_qpos + start * m_->nq : m_->qpos0;
       out_.joints.push_back({.name = name(mjOBJ_JOINT, j),
                              .body = b - base,
                              .is_slide = m_->jnt_type[j] == mjJNT_SLIDE,
                              .axis = vector(m_->jnt_axis + 3 * j),
                              .anchor = vector(m_->jnt_pos + 3 * j),
                              .zero = m_->qpos0[qpos],
-                             .start = from[qpos],
+                             .start = start_[qpos],
                              .stiffness = m_->jnt_stiffness[j],
                              .rest = m_->qpos_spring[qpos],
                              .damping = m_->dof_damping[dof],
@@ -115,6 +115,7 @@ class Reader {
 
   const RobotNames& names_;
   const mjModel* m_;
+  const mjtNum* start_ = nullptr;  // positions where the robot file starts it
   Mechanism out_;
 };
 

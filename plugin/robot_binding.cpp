@@ -12,6 +12,17 @@
 
 namespace tendril {
 
+std::optional<Eigen::Matrix3d> standing_orientation(const mjModel* m, int body) {
+  Eigen::Matrix3d R = Eigen::Matrix3d::Identity();
+  for (; body > 0; body = m->body_parentid[body]) {
+    if (m->body_jntnum[body] > 0) return std::nullopt;
+    mjtNum rotation[9];
+    mju_quat2Mat(rotation, m->body_quat + 4 * body);
+    R = ConstMatrix3(rotation) * R;
+  }
+  return R;
+}
+
 bool is_below(const mjModel* m, int body, int root) noexcept {
   while (body > root) body = m->body_parentid[body];  // a parent comes first
   return body == root;

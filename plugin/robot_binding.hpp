@@ -224,6 +224,9 @@ void require_no_more_joints(const InstanceContext& context, const std::vector<Jo
 /// Pose of a mocap body in the frame of the body `base`.
 void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept;
 
+/// Orientation of a body in the world; nothing if joints move it.
+[[nodiscard]] std::optional<Eigen::Matrix3d> standing_orientation(const mjModel* m, int body);
+
 /// Tells whether a body is another one or hangs on it.
 [[nodiscard]] bool is_below(const mjModel* m, int body, int root) noexcept;
 /// Mass of a body and all that hang on it, by the weight that they have in a medium [kg].

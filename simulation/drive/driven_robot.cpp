@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plugin/bound_mechanism.hpp"
+#include "plugin/robot_binding.hpp"
 #include "simulation/engine/engine.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
@@ -27,18 +29,6 @@ SceneRobot robot_in(const mjModel& model, const std::string& label) {
                                        "{}",
                                        robots.size(), fmt::join(labels, ", ")));
   throw ModelError(fmt::format("--prefix: {}: must be one of {}", label, fmt::join(labels, ", ")));
-}
-
-/// Orientation of a body that no joint moves.
-Eigen::Matrix3d orientation(const mjModel& m, int body) {
-  Eigen::Quaterniond q = Eigen::Quaterniond::Identity();
-  for (; body > 0; body = m.body_parentid[body]) {
-    if (m.body_jntnum[body] > 0)
-      throw ModelError("the base of the scene's robot moves: it must stand to be driven");
-    const mjtNum* const of = m.body_quat + 4 * body;
-    q = Eigen::Quaterniond(of[0], of[1], of[2], of[3]) * q;
-  }
-  return q.normalized().toRotationMatrix();
 }
 
 /// What the file says that the scene's robot does not have, or the other way round.
@@ -94,14 +84,14 @@ DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model
   if (options_.command_bits < 0 || options_.command_bits > 32)
     throw ModelError(
         fmt::format("--bits: {}: must be an integer in [0, 32]", options_.command_bits));
-  ArmDriver::Options settings{
+  const std::optional<Eigen::Matrix3d> R_WB = standing_orientation(&model, robot.base);
+  if (!R_WB) throw ModelError("the base of the scene's robot moves: it must stand to be driven");
+  const ArmDriver::Options settings{
       .timestep = model.opt.timestep,
-      .numerical_damping_time = model.opt.integrator == mjINT_DISCRETE ? model.opt.timestep : 0.0,
+      .numerical_damping_time = numerical_damping_time(&model),
       .link_delay = 2.0 * (options_.link.delay + options_.link.jitter / 2.0),
-      .gravity = Eigen::Vector3d::Zero(),
-      .R_WB = orientation(model, robot.base)};
-  if ((model.opt.disableflags & mjDSBL_GRAVITY) == 0)
-    settings.gravity = Eigen::Map<const Eigen::Vector3d>(model.opt.gravity);
+      .gravity = compensated_gravity(&model, true),
+      .R_WB = *R_WB};
   try {
     driver_ = std::make_unique<ArmDriver>(std::move(told), settings);
   } catch (const ModelError& error) {

@@ -10,6 +10,7 @@
 #include "drive/robot_message.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tests/drive/driven_arm.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace tendril;
@@ -20,30 +21,13 @@ namespace {
 constexpr double kStep = 0.002;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-const std::string kSections = R"(kind = "continuum"
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-)";
-const std::string kEncoder = "[[sensor]]\nkind = \"bend_encoder\"\nname = \"bend\"\n";
 /// Commands bends alone: no feed-forward for a lag, or a load, that the plant below does not have.
 const std::string kReach =
     "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\n"
     "velocity_feed_forward = false\ngravity_compensation = false\n";
 
 ContinuumDescription arm(const std::string& more = kReach + kEncoder,
-                         const std::string& sections = kSections) {
+                         const std::string& sections = servo_sections(2)) {
   return parse_as<ContinuumDescription>(sections + more, "arm.toml");
 }
 

@@ -15,6 +15,7 @@
 #include "drive/real_time_loop.hpp"
 #include "drive/robot_message.hpp"
 #include "tendril/model_error.hpp"
+#include "tests/drive/driven_arm.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace tendril;
@@ -25,22 +26,10 @@ namespace {
 constexpr int kDeadline = 20000;  // ms, for what takes microseconds
 
 ContinuumDescription arm() {
-  return parse_as<ContinuumDescription>(R"(kind = "continuum"
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[controller]
-plugin = "tendril.reach"
-target = "target"
-[[sensor]]
-kind = "bend_encoder"
-name = "bend"
-)",
-                                        "arm.toml");
+  return parse_as<ContinuumDescription>(
+      servo_sections(1) + "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\n" +
+          kEncoder,
+      "arm.toml");
 }
 
 /// Bit by bit, as IEEE 802.3 defines it.

@@ -9,30 +9,7 @@ import pytest
 
 import tendril as td
 
-ARM = """kind = "continuum"
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[controller]
-plugin = "tendril.reach"
-target = "target"
-velocity_feed_forward = false
-gravity_compensation = false
-[[sensor]]
-kind = "bend_encoder"
-name = "bend"
-"""
+ARM = (Path(__file__).parents[2] / "docs/guide/drive/arm.toml").read_text()
 STEP = 0.004
 
 
