@@ -196,6 +196,26 @@ bool ArmDriver::step(double time, std::span<const double> readings, std::span<co
   return true;
 }
 
+std::vector<std::string> ArmDriver::joints() const {
+  const ArmModel& model = loop_->model();
+  std::vector<std::string> names;
+  const auto add = [&](int joint) {
+    if (joint >= 0) names.push_back(mechanism_.joints[static_cast<std::size_t>(joint)].name);
+  };
+  std::ranges::for_each(model.joints, add);
+  add(model.feed);
+  add(model.spin);
+  return names;
+}
+
+void ArmDriver::joint_states(std::span<std::array<double, 2>> out) const noexcept {
+  auto next = out.begin();
+  const auto add = [&](const JointState& joint) { *next++ = {joint.position, joint.velocity}; };
+  std::ranges::for_each(state_.joints, add);
+  if (loop_->model().feed >= 0) add(state_.feed);
+  if (loop_->model().spin >= 0) add(state_.spin);
+}
+
 void ArmDriver::keep(std::span<const double> commands) noexcept {
   loop_->keep(state_, commands, own(memory_));
 }

@@ -56,6 +56,7 @@ class ArmDriver {
   [[nodiscard]] std::size_t sensor_count() const noexcept { return sensor_count_; }
   [[nodiscard]] std::span<const Actuator> actuators() const noexcept { return actuators_; }
   [[nodiscard]] const ControllerKind& kind() const noexcept { return *kind_; }
+  [[nodiscard]] const ContinuumDescription& robot() const noexcept { return robot_; }
   /// Whether the controller follows a target.
   [[nodiscard]] bool has_target() const noexcept;
   /// Name of the body that is the target, as the robot file says.
@@ -80,6 +81,10 @@ class ArmDriver {
   [[nodiscard]] const ControllerReport& report() const noexcept { return report_; }
   [[nodiscard]] const ArmMeasurement& seen() const noexcept { return measurement_; }
   [[nodiscard]] const ArmCommand& command() const noexcept { return command_; }
+  /// Names of the joints of the model of the arm, feed and spin last.
+  [[nodiscard]] std::vector<std::string> joints() const;
+  /// Position and speed of each of them, as the last step has found them [rad], [m].
+  void joint_states(std::span<std::array<double, 2>> out) const noexcept;
   /// What a controller that failed threw; empty: none did.
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "drive/drive_loop.hpp"
 #include "drive/robot_link.hpp"
@@ -18,11 +19,21 @@ struct LoopTimes {
   double longest_step = 0.0;  ///< time that a step took [s]
 };
 
+/// What happened in a step.
+struct LoopStep {
+  double time = 0.0, late = 0.0;    ///< of its begin: since the start, and against its time [s]
+  double duration = 0.0;            ///< [s]
+  std::span<const double> message;  ///< that came (RobotMessage); empty: none
+  std::span<const double> commands;
+};
+
 struct RealTimeOptions {
   double timestep = 0.01;  ///< that of the driver [s]
   double duration = 0.0;   ///< [s]; 0: until `stop`
   const std::atomic<bool>* stop = nullptr;
   std::optional<Eigen::Isometry3d> target = {};  ///< base frame, if the robot tells of none
+  /// Called after each step, in the time of the loop.
+  std::function<void(const LoopStep&)> on_step = {};
   /// Called about ten times a second, between steps.
   std::function<void(double time)> on_progress = {};
 };

@@ -304,7 +304,7 @@ void ArmBinding::exchange(const mjData* d, RemoteControl& remote, const Sensed& 
   if (command_.has_plan) command_.plan = known.command->plan;
   if (known.seen != nullptr) show(*known.seen);
   // The tip's error is the true one.
-  if (std::isfinite(report.tip_error))
+  if (!known.model_is_seen && std::isfinite(report.tip_error))
     report.tip_error = (measurement_.X_BE.translation() - report.target).norm();
   loop_.keep(state_, setpoints, memory_.loop(sensed.next_own));
 }

@@ -14,7 +14,8 @@ namespace {
 std::string build() {
   return TENDRIL_VERSION " " + std::to_string(sizeof(ArmMeasurement)) + " " +
          std::to_string(sizeof(ArmCommand)) + " " + std::to_string(sizeof(ControllerReport)) + " " +
-         std::to_string(sizeof(RemoteControl::Sent));
+         std::to_string(sizeof(RemoteControl::Sent)) + " " +
+         std::to_string(sizeof(RemoteControl::Known));
 }
 
 /// Index of the controller of a robot; -1: none.

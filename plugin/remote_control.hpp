@@ -35,6 +35,9 @@ class RemoteControl {
     const ControllerReport* report = nullptr;
     const ArmCommand* command = nullptr;
     const ArmMeasurement* seen = nullptr;
+    /// The model is in the pose that the controller sees, of a robot elsewhere: it knows no more of
+    /// the tip's error.
+    bool model_is_seen = false;
   };
   [[nodiscard]] virtual Known known() const noexcept = 0;
 };

@@ -1,17 +1,23 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/run_command.hpp"
+#include "apps/tendril/run_results.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "drive/real_time_loop.hpp"
 #include "drive/udp_link.hpp"
 #include "simulation/drive/drive_log.hpp"
+#include "simulation/drive/drive_recorder.hpp"
 #include "simulation/files/file_kind.hpp"
+#include "simulation/files/manifest.hpp"
 #include "tendril/model/value.hpp"
 #include "tendril/model_error.hpp"
 
@@ -20,6 +26,7 @@ namespace {
 
 constexpr int kExitDifferent = 1;
 constexpr int kExitNotDriven = 1;
+constexpr int kExitInputOutput = 4;
 
 struct DriveArguments {
   std::string robot, link;
@@ -75,6 +82,7 @@ int drive_simulation(const DriveArguments& arguments, RunArguments run) {
           driven = std::make_unique<simulation::DrivenRobot>(
               arguments.robot, *prepared.scene.model, *prepared.data, options,
               static_cast<std::uint64_t>(arguments.link_seed.value_or(0)));
+          of.attributes["driven_robot"] = driven->names().label();
         };
         of.on_end = [&] {
           lines = counts_text(driven->loop().counts(), driven->loop().state());
@@ -121,9 +129,33 @@ std::optional<Eigen::Isometry3d> target_of(const std::string& text) {
   return X_BG;
 }
 
+std::unique_ptr<ArmDriver> driver_of(const std::string& robot, const ArmDriver::Options& options) {
+  try {
+    return std::make_unique<ArmDriver>(load_as<ContinuumDescription>(robot), options);
+  } catch (const ModelError& error) {
+    const std::string text = error.what();
+    throw ModelError(text.starts_with(robot) ? text : robot + ": " + text);
+  }
+}
+
+/// Runs the loop until its end or Ctrl-C.
+LoopTimes run_until_end(DriveLoop& loop, RobotLink& link, RealTimeOptions times, bool quiet) {
+  const InterruptRequest interrupt;
+  times.stop = &interrupt.flag();
+  ProgressBar bar(quiet);
+  times.on_progress = [&](double time) {
+    bar.show(fmt::format("{:.1f} s: {}, {}", time, to_string(loop.state()),
+                         to_string(loop.driver().report().status)),
+             times.duration > 0.0 ? time / times.duration : 0.0);
+  };
+  const LoopTimes result = run_real_time(loop, link, times);
+  bar.finish();
+  InterruptRequest::clear();
+  return result;
+}
+
 /// A robot elsewhere, in real time, until Ctrl-C.
-int drive_robot(const DriveArguments& arguments, const std::string& address,
-                const RunArguments& run) {
+int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
   constexpr double kSpeedLimit = 1.0;  // ranges/s
   simulation::DriveOptions options = options_of(arguments);
   if (!arguments.speed) options.safety.speed_limit = kSpeedLimit;
@@ -132,41 +164,56 @@ int drive_robot(const DriveArguments& arguments, const std::string& address,
     throw ModelError(fmt::format("--rate: {}: must be in [1, 10000] Hz", rate));
   RealTimeOptions times{.timestep = 1.0 / rate};
   if (!run.duration.empty()) times.duration = run_duration(run);
-  std::unique_ptr<ArmDriver> driver;
-  try {
-    driver = std::make_unique<ArmDriver>(
-        load_as<ContinuumDescription>(arguments.robot),
-        ArmDriver::Options{.timestep = times.timestep,
-                           .link_delay = 2.0 * options.link.delay + options.link.jitter});
-  } catch (const ModelError& error) {
-    const std::string text = error.what();
-    throw ModelError(text.starts_with(arguments.robot) ? text : arguments.robot + ": " + text);
-  }
-  DriveLoop loop(*driver, options.safety);
-  UdpLink link(address, *driver);
   times.target = target_of(arguments.target);
-  const InterruptRequest interrupt;
-  times.stop = &interrupt.flag();
-  ProgressBar bar(run.quiet);
-  times.on_progress = [&](double time) {
-    bar.show(fmt::format("{:.1f} s: {}, {}", time, to_string(loop.state()),
-                         to_string(driver->report().status)),
-             times.duration > 0.0 ? time / times.duration : 0.0);
-  };
-  const LoopTimes result = run_real_time(loop, link, times);
-  bar.finish();
+  static_cast<void>(video_options(run));  // refuses them before the run
+  const ArmDriver::Options settings{.timestep = times.timestep,
+                                    .link_delay = 2.0 * options.link.delay + options.link.jitter};
+  const std::unique_ptr<ArmDriver> driver = driver_of(arguments.robot, settings);
+  DriveLoop loop(*driver, options.safety);
+  UdpLink link(link_of(arguments.link).second, *driver);
+
+  const std::filesystem::path out =
+      !run.out.empty() ? std::filesystem::path(run.out)
+                       : std::filesystem::path("out") /
+                             (std::filesystem::path(arguments.robot).stem().string() + "-drive");
+  std::optional<ResultFolder> folder;
+  std::optional<simulation::DriveRecorder> recorder;
+  if (!run.no_record) {
+    folder.emplace(out);
+    folder->clear(run, false);
+    recorder.emplace(arguments.robot, out / "rollout.h5", arguments.link, command_line_text(), loop,
+                     simulation::DriverSettings{.robot = driver->robot().text,
+                                                .driver = settings,
+                                                .safety = options.safety,
+                                                .target = times.target});
+    times.on_step = [&](const LoopStep& step) { recorder->take(step); };
+  }
+  const LoopTimes result = run_until_end(loop, link, times, run.quiet);
+  std::string problem;
+  Renderings renderings;
+  if (recorder) {
+    problem =
+        recorder->close(loop.state() == DriveState::Running ? "done" : to_string(loop.state()));
+    if (problem.empty()) renderings = make_renderings(run, InterruptRequest(), out);
+    simulation::seal_manifest(out);
+  }
   say("{}{}\n", counts_text(loop.counts(), loop.state()), link.summary());
   say("times: {} steps of {:.3g} ms, late by {:.3g} ms on average and {:.3g} ms at most; {} "
       "skipped; "
       "the longest step took {:.3g} ms\n",
       result.steps, 1e3 * times.timestep, 1e3 * result.mean_late, 1e3 * result.longest_late,
       result.skipped, 1e3 * result.longest_step);
-  if (const std::string problem = link.problem(); !problem.empty()) complain(problem);
+  if (recorder && problem.empty())
+    say("{}: rollout.h5 {}\n", (out / "").string(), fmt::join(renderings.files, " "));
+  if (!problem.empty()) complain(fmt::format("{}: {}", (out / "rollout.h5").string(), problem));
+  for (const std::string& line : renderings.problems) complain(line);
+  if (const std::string silent = link.problem(); !silent.empty()) complain(silent);
   const bool was_held = loop.counts().held == loop.counts().steps;
   if (was_held && loop.state() == DriveState::Running)
     complain("the robot did not tell where its target is: --target x,y,z does");
   if (loop.state() == DriveState::Fault) complain(driver->fault());
-  return loop.state() == DriveState::Running && !was_held ? 0 : kExitNotDriven;
+  if (loop.state() != DriveState::Running || was_held) return kExitNotDriven;
+  return problem.empty() && renderings.problems.empty() ? 0 : kExitInputOutput;
 }
 
 }  // namespace
@@ -214,7 +261,7 @@ void add_drive_command(CommandLine& line) {
   command.action([arguments, run] {
     const auto [kind, file] = link_of(arguments->link);
     run->file = file;
-    if (kind == "udp") return drive_robot(*arguments, file, *run);
+    if (kind == "udp") return drive_robot(*arguments, *run);
     return kind == "log" ? drive_by_log(*arguments, file, run->quiet)
                          : drive_simulation(*arguments, *run);
   });

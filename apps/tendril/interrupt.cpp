@@ -42,4 +42,6 @@ InterruptRequest::~InterruptRequest() {
 
 const std::atomic<bool>& InterruptRequest::flag() noexcept { return requested; }
 
+void InterruptRequest::clear() noexcept { requested.store(false); }
+
 }  // namespace tendril

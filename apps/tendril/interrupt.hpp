@@ -23,6 +23,8 @@ class InterruptRequest {
   /// Tells whether one of the signals has come, since the start of the program.
   [[nodiscard]] static const std::atomic<bool>& flag() noexcept;
   [[nodiscard]] static bool is_set() noexcept { return flag().load(); }
+  /// Forgets them: the command has done what they asked for.
+  static void clear() noexcept;
 };
 
 }  // namespace tendril

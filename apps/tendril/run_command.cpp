@@ -1,17 +1,12 @@
 #include "apps/tendril/run_command.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,15 +15,13 @@
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
+#include "apps/tendril/run_results.hpp"
 #include "apps/tendril/terminal.hpp"
 #include "apps/tendril/window/check_text.hpp"
-#include "apps/tendril/write_report.hpp"
 #include "rendering/render_recording.hpp"
-#include "rendering/video_writer.hpp"
 #include "simulation/experiment/input_files.hpp"
 #include "simulation/experiment/summary.hpp"
 #include "simulation/families/families.hpp"
-#include "simulation/files/file_descriptor.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/files/manifest.hpp"
 #include "simulation/rollout/run.hpp"
@@ -151,124 +144,6 @@ void print_notice(const RunArguments& arguments, const std::string& text) {
   if (!arguments.quiet) tendril::print_notice(text);
 }
 
-/// The folder of a run's results. While it lives, no other run writes into the folder.
-class ResultFolder {
- public:
-  /// Throws OutputError if the folder cannot be written or another run writes into it.
-  explicit ResultFolder(const std::filesystem::path& folder) : folder_(folder) {
-    simulation::make_output_folder(folder);
-    lock_ = simulation::FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock_.is_open())
-      throw simulation::OutputError(
-          fmt::format("{}: {}: must be a writable folder", folder.string(), std::strerror(errno)));
-    if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      throw simulation::OutputError(
-          fmt::format("{}: another run writes its results here: choose another folder with --out",
-                      folder.string()));
-    }
-  }
-
-  /// Removes the results of an earlier run, so that those of two runs are never mixed: what its
-  /// manifest lists. To be called when nothing else can be refused any more. Returns whether there
-  /// were any. Throws ModelError for a file with the name of a result that no run has written.
-  bool clear(const RunArguments& arguments) const {
-    simulation::require_own(
-        folder_, {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"});
-    bool any = false;
-    for (const std::string& name : simulation::manifest_of(folder_)) {
-      any |= remove(folder_ / name);
-      remove(folder_ / (name + ".part"));
-    }
-    remove(folder_ / simulation::kManifest);
-    simulation::add_to_manifest(folder_, "summary.json");
-    if (arguments.no_record) return any;
-    simulation::add_to_manifest(folder_, "rollout.h5");
-    if (arguments.video) simulation::add_to_manifest(folder_, "video.mp4");
-    if (arguments.no_report) return any;
-    simulation::add_to_manifest(folder_, "report.html");
-    simulation::add_to_manifest(folder_, "play.html");
-    return any;
-  }
-
- private:
-  static bool remove(const std::filesystem::path& file) {
-    std::error_code error;
-    const bool removed = std::filesystem::remove(file, error);
-    if (error)
-      throw simulation::OutputError(fmt::format("{}: {}: an earlier result cannot be removed",
-                                                file.string(), error.message()));
-    return removed;
-  }
-
-  std::filesystem::path folder_;
-  simulation::FileDescriptor lock_;
-};
-
-/// Images and videos made of the recording after a run.
-struct Renderings {
-  std::vector<std::string> files;
-  std::vector<std::string> problems;  ///< why something could not be made, one line each
-  std::vector<std::string> missing;   ///< files not made because of an interrupt
-};
-
-simulation::VideoOptions video_options(const RunArguments& arguments) {
-  simulation::VideoOptions options{.image = arguments.image.options()};
-  options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
-  simulation::require_frame_rate(options.frame_rate);
-  return options;
-}
-
-/// Video and report, with one progress bar.
-Renderings make_renderings(const RunArguments& arguments, const InterruptRequest& interrupt,
-                           const std::filesystem::path& out) {
-  constexpr int kPlots = 10;  // take as long as so many images
-  const simulation::ReportOptions report{.camera = arguments.image.camera};
-  const int report_work = arguments.no_report ? 0 : report.images + kPlots;
-  Renderings renderings;
-  ProgressBar bar(arguments.quiet);
-  int frames = 0;
-  const auto add = [&](const char* file, const std::vector<std::string>& problems) {
-    if (std::filesystem::exists(out / file)) {
-      renderings.files.emplace_back(file);
-    } else if (interrupt.is_set()) {
-      renderings.missing.emplace_back(file);
-      return;  // Ctrl-C ends ffmpeg and Python too
-    }
-    renderings.problems.insert(renderings.problems.end(), problems.begin(), problems.end());
-  };
-  if (arguments.video) {
-    std::vector<std::string> problems;
-    const auto on_frame = [&](int frame, int count) {
-      frames = count;
-      bar.show(fmt::format("video: frame {}/{}", frame, count),
-               static_cast<double>(frame) / (count + report_work));
-      return !interrupt.is_set();
-    };
-    try {
-      if (!interrupt.is_set())
-        simulation::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments),
-                                 on_frame);
-    } catch (const std::exception& error) {
-      problems.push_back(fmt::format("video: {}", error.what()));
-    }
-    add("video.mp4", problems);
-  }
-  if (!arguments.no_report) {
-    std::vector<std::string> problems;
-    if (!interrupt.is_set()) {
-      problems = simulation::write_report(out, report, [&](int done, int count) {
-        const std::string text = done < count ? fmt::format("report: image {}/{}", done, count)
-                                              : std::string("report: plots");
-        bar.show(text, static_cast<double>(frames + done) / (frames + report_work));
-        return !interrupt.is_set();
-      });
-    }
-    add("report.html", problems);
-    if (std::filesystem::exists(out / "play.html")) renderings.files.emplace_back("play.html");
-  }
-  return renderings;
-}
-
 void print_result(const RunArguments& arguments, const simulation::RunResult& result,
                   const std::filesystem::path& out, const std::vector<std::string>& files,
                   const std::string& more_lines) {
@@ -326,10 +201,7 @@ int run_experiment_command(const RunArguments& arguments,
   if (change) change(options);
   options.on_loaded = [&](const mjModel& model) {
     simulation::require_camera(model, arguments.image.camera);
-    if (folder.clear(arguments))
-      print_notice(arguments, notice_text("results-replaced",
-                                          fmt::format("{}: results of an earlier run are replaced",
-                                                      out.string())));
+    folder.clear(arguments);
   };
   const InterruptRequest interrupt;
   options.stop = &interrupt.flag();

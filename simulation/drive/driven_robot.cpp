@@ -147,19 +147,26 @@ void DrivenRobot::exchange(const Sent& sent, std::span<double> commands) noexcep
 }
 
 RemoteControl::Known DrivenRobot::known() const noexcept {
-  switch (loop_->state()) {
+  return known_of(loop_->state(), driver_->report(), driver_->command(), driver_->seen());
+}
+
+RemoteControl::Known known_of(DriveState state, const ControllerReport& report,
+                              const ArmCommand& command, const ArmMeasurement& seen) noexcept {
+  switch (state) {
     case DriveState::Waiting:
       return {};
     case DriveState::Running:
-      return {driver_->report().status, &driver_->report(), &driver_->command(), &driver_->seen()};
+      return {.status = report.status, .report = &report, .command = &command, .seen = &seen};
     case DriveState::Stale:
     case DriveState::Stopped:
-      return {ControllerStatus::NotFollowing, &driver_->report(), &driver_->command(),
-              &driver_->seen()};
+      return {.status = ControllerStatus::NotFollowing,
+              .report = &report,
+              .command = &command,
+              .seen = &seen};
     case DriveState::Fault:
       break;
   }
-  return {ControllerStatus::Fault, nullptr, nullptr, nullptr};
+  return {.status = ControllerStatus::Fault};
 }
 
 }  // namespace tendril::simulation

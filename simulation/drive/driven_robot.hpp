@@ -23,6 +23,11 @@ struct DriveOptions {
   double stop_at = std::numeric_limits<double>::infinity();  ///< emergency stop [s]
 };
 
+/// What the electronics of a robot know of the driver on its computer.
+[[nodiscard]] RemoteControl::Known known_of(DriveState state, const ControllerReport& report,
+                                            const ArmCommand& command,
+                                            const ArmMeasurement& seen) noexcept;
+
 /// An arm of a scene that the controller of a robot file drives over a simulated link: the plugin
 /// is the robot's electronics, a DriveLoop the robot's computer. What the computer knows of the arm
 /// is in the file, what the arm is, in the scene.
@@ -40,6 +45,7 @@ class DrivenRobot final : public RemoteControl {
   void exchange(const Sent& sent, std::span<double> commands) noexcept override;
   [[nodiscard]] Known known() const noexcept override;
 
+  [[nodiscard]] const RobotNames& names() const noexcept { return names_; }
   [[nodiscard]] const DriveLoop& loop() const noexcept { return *loop_; }
   /// Addresses of the robot's commands in ctrl.
   [[nodiscard]] std::span<const int> controls() const noexcept { return controls_; }

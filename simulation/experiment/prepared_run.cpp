@@ -64,7 +64,8 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
 
   std::vector<Fault> faults = experiment.faults_for(settings);
   Scene scene =
-      load_scene(experiment.scene, settings, faults, changes.seed.value_or(experiment.seed));
+      load_scene(experiment.scene, settings, faults, changes.seed.value_or(experiment.seed),
+                 changes.sensors);
   disable_autoreset(*scene.model);
   const mjModel& model = *scene.model;
   MotionSet motion_set(model, motions, scene.robots);

@@ -31,6 +31,7 @@ struct RunChanges {
   std::optional<std::uint64_t> seed = {};
   std::vector<Setting> settings = {};  ///< applied last
   std::string controller = {};         ///< plugin name for every robot file; empty: as in the files
+  std::vector<AddedSensor> sensors = {};
 };
 
 /// Loads the scene with the experiment's settings, the draws of the seed and the changes; switches

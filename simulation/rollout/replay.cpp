@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "simulation/drive/drive_log.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "simulation/rollout/run.hpp"
@@ -99,6 +100,22 @@ ReplayDifference engine_failure(std::int64_t step, std::string reason) {
   return {.step = step, .field = "engine", .reason = std::move(reason)};
 }
 
+/// Of the log of a robot the driver makes the steps again.
+ReplayResult replay_drive(RolloutReader& reader, ReplayResult result,
+                          const OnReplayProgress& on_progress) {
+  const DriveComparison found = repeat_drive(reader, on_progress);
+  result.compared_steps = found.steps;
+  if (found.first_step < 0) return result;
+  result.compared_steps = found.first_step - reader.row(0).step;
+  result.first_difference = {.step = found.first_step,
+                               .field = "ctrl",
+                               .index = static_cast<std::int64_t>(found.first_index),
+                               .recorded = found.first_recorded,
+                               .replayed = found.first_command,
+                               .reason = {}};
+  return result;
+}
+
 }  // namespace
 
 ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) {
@@ -108,6 +125,7 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
   result.replaying_mujoco = mj_versionString();
   result.recorded_tendril = attribute(reader, "tendril_version");
   result.replaying_tendril = version();
+  if (is_drive_log(reader)) return replay_drive(reader, std::move(result), on_progress);
   if (const auto engine = reader.attributes().find("stepped_by");
       engine != reader.attributes().end())
     throw RolloutFormatError(

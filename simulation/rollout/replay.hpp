@@ -40,6 +40,9 @@ using OnReplayProgress = std::function<void(std::int64_t steps, double time)>;
 /// the rows that have one. Before step i the mocap poses and controls of row i are set, because
 /// they were in effect during that step; a controller plugin recomputes its controls.
 ///
+/// Of the log of a robot (`tendril drive`) a driver gets the recorded readings again, and its
+/// commands are compared.
+///
 /// Replay needs row i to be the state after step i, row 0 the state before the first. Ends at the
 /// first difference. Throws RolloutFormatError when the recording cannot be replayed (no rows, gaps
 /// between steps, steps of another engine, a model of another MuJoCo version that does not load),

@@ -131,8 +131,14 @@ void add_friction_notice(ModelFile& file, std::vector<std::string>& notices) {
 class SceneLoader {
  public:
   SceneLoader(const fs::path& file, std::span<const Setting> settings,
-              std::span<const Fault> faults, std::uint64_t seed)
-      : file_(file), name_(file.string()), settings_(settings), faults_(faults), seed_(seed) {}
+              std::span<const Fault> faults, std::uint64_t seed,
+              std::span<const AddedSensor> sensors)
+      : file_(file),
+        name_(file.string()),
+        settings_(settings),
+        faults_(faults),
+        seed_(seed),
+        sensors_(sensors) {}
 
   Scene load() {
     scene_.notices = take_plugin_notices();
@@ -190,6 +196,14 @@ class SceneLoader {
       add_default_environment(*scene_.spec, models_.front().model);
     }
     add_actuator_delays(*scene_.spec, faults_, settings_);
+    for (const AddedSensor& added : sensors_) {
+      mjsSensor* const sensor = mjs_addSensor(scene_.spec.get());
+      mjs_setName(sensor->element, added.name.c_str());
+      sensor->type = mjSENS_USER;
+      sensor->datatype = mjDATATYPE_REAL;
+      sensor->needstage = mjSTAGE_ACC;
+      sensor->dim = added.dimension;
+    }
     keyframes_ = keyframe_sizes(*scene_.spec);
   }
 
@@ -252,6 +266,7 @@ class SceneLoader {
   std::span<const Setting> settings_;
   std::span<const Fault> faults_;
   std::uint64_t seed_;  // of what sensors read
+  std::span<const AddedSensor> sensors_;
   std::vector<ModelFile> models_;
   std::vector<RobotDescription> robots_;  // of the files, and the arms on platforms
   std::vector<KeyframeSizes> keyframes_;  // as written
@@ -262,12 +277,13 @@ class SceneLoader {
 }  // namespace
 
 Scene load_scene(const fs::path& file, std::span<const Setting> settings,
-                 std::span<const Fault> faults, std::uint64_t seed) {
+                 std::span<const Fault> faults, std::uint64_t seed,
+                 std::span<const AddedSensor> sensors) {
   const StandardArithmetic standard;
   load_engine();
   std::vector<Setting> all(settings.begin(), settings.end());
   if (auto setting = measurement_fault_setting(faults, seed)) all.push_back(std::move(*setting));
-  return SceneLoader(file, all, faults, seed).load();
+  return SceneLoader(file, all, faults, seed, sensors).load();
 }
 
 ModelText model_file_mjcf(const fs::path& file) {

@@ -28,6 +28,12 @@ struct Scene {
   std::map<std::string, std::string> unlike_keyframes;
 };
 
+/// A sensor without an object: numbers that whoever steps the scene writes to `sensordata`.
+struct AddedSensor {
+  std::string name;
+  int dimension = 1;
+};
+
 /// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the
 /// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
 /// need. Calls load_engine. A lone robot is placed at the world's origin; if its
@@ -39,7 +45,8 @@ struct Scene {
 /// @param seed    of the draws of faults and sensors
 [[nodiscard]] Scene load_scene(const std::filesystem::path& file,
                                std::span<const Setting> settings = {},
-                               std::span<const Fault> faults = {}, std::uint64_t seed = 0);
+                               std::span<const Fault> faults = {}, std::uint64_t seed = 0,
+                               std::span<const AddedSensor> sensors = {});
 
 /// Returns the scene with its settings as one MJCF text, as recordings have it. Empty, with a
 /// notice, if the engine cannot write it.

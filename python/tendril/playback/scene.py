@@ -230,7 +230,7 @@ class RecordedScene:
 
     def drawings(self, blob: Blob) -> list[dict[str, Any]]:
         """Target, path and planned centerline, as the controllers draw them: lines of one color over some moments."""
-        if not self.model.nplugin or self.recording.is_log:
+        if not self.model.nplugin or self.recording.is_log or "driven_by" in self.recording.texts:
             return []
         moments = self._drawing_moments()
         found: list[dict[str, Any]] = []

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tendril::test {
+
+struct Folder {
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "drive_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  void write(const char* name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+  }
+  std::filesystem::path path;
+};
+
+inline std::string sections(const std::string& keys = "") {
+  std::string all = "kind = \"continuum\"\n";
+  for (int i = 0; i < 2; ++i)
+    all +=
+        "[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 6\nradius = 0.006\n"
+        "mass = 0.02\nbending_stiffness = 0.03\n" +
+        keys;
+  return all;
+}
+
+inline std::string tendons(const std::string& keys) {
+  std::string all;
+  for (int i = 0; i < 6; ++i)
+    all += "[[tendon]]\nname = \"t" + std::to_string(i + 1) +
+           "\"\nsection = " + std::to_string(1 + i / 3) +
+           "\nangle = " + std::to_string(2.0944 * (i % 3) + 0.3 * (i / 3)) +
+           "\ndistance = 0.006\nmax_tension = 200\npretension = 2\n" + keys;
+  return all;
+}
+
+inline std::string chambers() {
+  std::string all;
+  for (int i = 0; i < 6; ++i)
+    all += "[[chamber]]\nname = \"c" + std::to_string(i + 1) +
+           "\"\nsection = " + std::to_string(1 + i / 3) +
+           "\nangle = " + std::to_string(2.0944 * (i % 3) + 0.3 * (i / 3)) +
+           "\ndistance = 0.006\narea = 1e-4\nmax_pressure = 2e5\ntime_constant = 0.05\n";
+  return all;
+}
+
+inline const std::string kReach = "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\n";
+inline const std::string kTracker =
+    "[[sensor]]\nkind = \"tip_tracker\"\nname = \"tip\"\nnoise = [0.0003, 0.003]\nrate = 40\n"
+    "delay = 0.012\n";
+inline const std::string kBends = "[[sensor]]\nkind = \"bend_encoder\"\nname = \"bend\"\nnoise = 1e-4\n";
+inline const std::string kWinches =
+    "[[sensor]]\nkind = \"tendon_encoder\"\nname = \"winch\"\nresolution = 1e-5\n";
+
+struct Case {
+  const char* name;
+  std::string arm;
+};
+
+inline std::vector<Case> cases() {
+  return {
+      {"servos of sections", sections() + kReach + kTracker + kBends},
+      {"servos of links", "compliance = \"link\"\n" + sections() + kReach + kTracker + kBends},
+      {"variable length", sections("variable_length = 0.03\n") + kReach + kTracker + kBends +
+                              "[[sensor]]\nkind = \"length_encoder\"\nname = \"length\"\n"},
+      {"feed and spin",
+       sections() + "[base]\nfeed = 0.05\nspin = true\n" + kReach + kTracker + kBends},
+      {"tensions", sections() + tendons("command = \"tension\"\n") + kReach + kTracker + kWinches},
+      {"tendon lengths",
+       sections() + tendons("stiffness = 20000\n") + kReach + kTracker + kWinches},
+      {"chambers", sections() + chambers() + kReach + kTracker + kWinches},
+      {"a payload and a gripper", sections() +
+                                      "[tip]\npayload = 0.01\n[gripper]\nopening = 0.03\n" +
+                                      kReach + kTracker + kBends},
+  };
+}
+
+}  // namespace tendril::test
