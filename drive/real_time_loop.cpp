@@ -46,11 +46,12 @@ LoopTimes run_real_time(DriveLoop& loop, RobotLink& link, const RealTimeOptions&
     const double duration = seconds(Clock::now() - begin);
     times.longest_step = std::max(times.longest_step, duration);
     if (options.on_step)
-      options.on_step({.time = time,
-                       .late = late,
-                       .duration = duration,
-                       .message = any ? std::span<const double>(numbers) : std::span<const double>(),
-                       .commands = commands});
+      options.on_step(
+          {.time = time,
+           .late = late,
+           .duration = duration,
+           .message = any ? std::span<const double>(numbers) : std::span<const double>(),
+           .commands = commands});
     due += step;
     for (; due + step <= Clock::now(); due += step) ++times.skipped;
     if (options.on_progress && time - last_progress >= kProgressInterval) {

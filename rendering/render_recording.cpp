@@ -7,14 +7,12 @@
 #include <cmath>
 #include <memory>
 #include <utility>
-#include <variant>
 
 #include "rendering/framing.hpp"
 #include "rendering/video_writer.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/files/manifest.hpp"
 #include "simulation/rollout/recorded_model.hpp"
-#include "simulation/scene/scene_robot.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -52,18 +50,7 @@ RecordedScene::RecordedScene(const std::filesystem::path& file) : file_(file), r
         fmt::format("{}: the recording has no row that can be shown", file.string()));
   start_time_ = reader_.row(0).time;
   end_time_ = reader_.row(row_count_ - 1).time;
-  leave_out_drivers();
-}
-
-void RecordedScene::leave_out_drivers() {
-  const auto& texts = reader_.attributes();
-  const auto driven = texts.find("driven_robot");
-  const bool is_log = texts.contains("log");
-  if (!is_log && driven == texts.end()) return;
-  for (const SceneRobot& robot : robots_of(*model_))
-    if (std::holds_alternative<ContinuumDescription>(robot.description) &&
-        (is_log || robot.names.label() == driven->second))
-      set_remote_control(model_.get(), data_.get(), robot.names, &elsewhere_);
+  absent_.leave_out(reader_, *model_, *data_);
 }
 
 std::int64_t RecordedScene::row_at(double time) {

@@ -6,12 +6,11 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "plugin/remote_control.hpp"
 #include "rendering/offscreen.hpp"
+#include "simulation/rollout/absent_drivers.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/recording/rollout_file.hpp"
 
@@ -45,16 +44,9 @@ class RecordedScene {
   void pose(std::int64_t row);
 
  private:
-  /// A controller of which the recording has nothing that could be drawn.
-  struct Elsewhere final : RemoteControl {
-    void exchange(const Sent& /*sent*/, std::span<double> /*commands*/) noexcept override {}
-    [[nodiscard]] Known known() const noexcept override { return {}; }
-  };
-  void leave_out_drivers();
-
   std::filesystem::path file_;
   RolloutReader reader_;
-  Elsewhere elsewhere_;
+  AbsentDrivers absent_;
   ModelPtr model_;
   DataPtr data_;
   std::int64_t row_count_ = 0;

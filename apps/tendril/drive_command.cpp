@@ -14,10 +14,10 @@
 #include "apps/tendril/terminal.hpp"
 #include "drive/real_time_loop.hpp"
 #include "drive/udp_link.hpp"
-#include "simulation/drive/drive_log.hpp"
 #include "simulation/drive/drive_recorder.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/files/manifest.hpp"
+#include "simulation/rollout/drive_log.hpp"
 #include "tendril/model/value.hpp"
 #include "tendril/model_error.hpp"
 
@@ -256,6 +256,8 @@ void add_drive_command(CommandLine& line) {
   command.footer(
       "Example: tendril drive scenes/tube_insertion/arm_sensed.toml --link "
       "sim:scenes/tube_insertion/sensed.toml --delay 0.004\n"
+      "A robot that is driven with udp has its log, a recording, in out/<robot file>-drive unless "
+      "--out names another folder: tendril rollout replay makes the steps again.\n"
       "Exit codes: those of tendril run; with log: 0 all commands are bitwise those recorded, 1 "
       "some differ; with udp: 0 the robot was driven to the end, 1 its commands were held then");
   command.action([arguments, run] {

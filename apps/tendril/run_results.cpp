@@ -23,8 +23,8 @@ bool remove_result(const std::filesystem::path& file) {
   std::error_code error;
   const bool removed = std::filesystem::remove(file, error);
   if (error)
-    throw simulation::OutputError(fmt::format("{}: {}: an earlier result cannot be removed",
-                                              file.string(), error.message()));
+    throw simulation::OutputError(
+        fmt::format("{}: {}: an earlier result cannot be removed", file.string(), error.message()));
   return removed;
 }
 
@@ -44,8 +44,8 @@ ResultFolder::ResultFolder(const std::filesystem::path& folder) : folder_(folder
 }
 
 void ResultFolder::clear(const RunArguments& arguments, bool has_summary) const {
-  simulation::require_own(
-      folder_, {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"});
+  simulation::require_own(folder_,
+                          {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"});
   bool any = false;
   for (const std::string& name : simulation::manifest_of(folder_)) {
     any |= remove_result(folder_ / name);
@@ -53,8 +53,9 @@ void ResultFolder::clear(const RunArguments& arguments, bool has_summary) const 
   }
   remove_result(folder_ / simulation::kManifest);
   if (any && !arguments.quiet)
-    print_notice(notice_text("results-replaced",
-                             fmt::format("{}: results of an earlier run are replaced", folder_.string())));
+    print_notice(
+        notice_text("results-replaced",
+                    fmt::format("{}: results of an earlier run are replaced", folder_.string())));
   if (has_summary) simulation::add_to_manifest(folder_, "summary.json");
   if (arguments.no_record) return;
   simulation::add_to_manifest(folder_, "rollout.h5");

@@ -290,6 +290,16 @@ class RecordedRun:
         return "log" in self.texts
 
     @property
+    def due_time(self) -> Floats:
+        """(rows,), s: times; in the log of `tendril drive`, whose clock is never exactly in time, when steps were due."""
+        import numpy as np
+
+        if "driver" not in self.texts:
+            return self.time
+        timestep = float(self.attributes["timestep"])
+        return np.asarray(np.rint(self.time / timestep) * timestep)
+
+    @property
     def has_robot_contacts(self) -> bool:
         return not self.is_log and any(geom["robot"] for geom in self.tables["geoms"])
 

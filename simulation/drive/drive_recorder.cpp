@@ -45,9 +45,8 @@ std::string without_names(const std::string& table, std::span<const std::string>
 
 RunChanges changes(const ArmDriver& driver, const DriverSettings& settings) {
   RunChanges changes;
-  changes.settings = {
-      parse_setting("controller.measured=sensors"),
-      parse_setting(fmt::format("option.timestep={}", settings.driver.timestep))};
+  changes.settings = {parse_setting("controller.measured=sensors"),
+                      parse_setting(fmt::format("option.timestep={}", settings.driver.timestep))};
   changes.sensors = {{log_sensor::kState, 1},
                      {log_sensor::kLate, 1},
                      {log_sensor::kReceived, 1},
@@ -120,7 +119,8 @@ DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
     target_ = m.body_mocapid[mj_name2id(&m, mjOBJ_BODY, of.target.c_str())];
   const auto id = [&](mjtObj type, const std::string& name) {
     const int found = mj_name2id(&m, type, names_(name).c_str());
-    if (found < 0) throw ModelError(fmt::format("{}: {}: is not in the model", robot.string(), name));
+    if (found < 0)
+      throw ModelError(fmt::format("{}: {}: is not in the model", robot.string(), name));
     return found;
   };
   for (const std::string& name : driver.joints()) {
@@ -148,7 +148,8 @@ DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
   set_remote_control(&m, run_.data.get(), names_, this);
 
   std::vector<std::string> notices;
-  RolloutAttributes attributes = recording_attributes(experiment_, run_, m, 0, command_line, notices);
+  RolloutAttributes attributes =
+      recording_attributes(experiment_, run_, m, 0, command_line, notices);
   attributes["sensors"] = without_names(std::get<std::string>(attributes.at("sensors")), unknown);
   attributes["log"] = link;
   attributes["driver"] = to_json(settings);

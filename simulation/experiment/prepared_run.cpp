@@ -63,9 +63,8 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
   for (const Setting& setting : settings) refuse_offset(setting, motions);
 
   std::vector<Fault> faults = experiment.faults_for(settings);
-  Scene scene =
-      load_scene(experiment.scene, settings, faults, changes.seed.value_or(experiment.seed),
-                 changes.sensors);
+  Scene scene = load_scene(experiment.scene, settings, faults,
+                           changes.seed.value_or(experiment.seed), changes.sensors);
   disable_autoreset(*scene.model);
   const mjModel& model = *scene.model;
   MotionSet motion_set(model, motions, scene.robots);

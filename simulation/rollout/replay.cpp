@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "simulation/drive/drive_log.hpp"
 #include "simulation/engine/engine_log.hpp"
+#include "simulation/rollout/drive_log.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/physical_faults.hpp"
@@ -108,11 +108,11 @@ ReplayResult replay_drive(RolloutReader& reader, ReplayResult result,
   if (found.first_step < 0) return result;
   result.compared_steps = found.first_step - reader.row(0).step;
   result.first_difference = {.step = found.first_step,
-                               .field = "ctrl",
-                               .index = static_cast<std::int64_t>(found.first_index),
-                               .recorded = found.first_recorded,
-                               .replayed = found.first_command,
-                               .reason = {}};
+                             .field = "ctrl",
+                             .index = static_cast<std::int64_t>(found.first_index),
+                             .recorded = found.first_recorded,
+                             .replayed = found.first_command,
+                             .reason = {}};
   return result;
 }
 

@@ -6,12 +6,14 @@ usage: drive_command_test.py PROGRAM
 
 import json
 import math
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -94,8 +96,12 @@ class DriveCommand(unittest.TestCase):
         self.addCleanup(self.temporary.cleanup)
 
     def drive(self, *arguments, robot="arm.toml"):
+        report = () if "--json" in arguments or "--no-report" in arguments else ("--no-report",)
+        return self.run_program("drive", robot, *arguments, *report)
+
+    def run_program(self, *words):
         return subprocess.run(
-            [PROGRAM, "drive", robot, *arguments],
+            [PROGRAM, *words],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -134,6 +140,62 @@ class DriveCommand(unittest.TestCase):
         self.assertLess(math.dist(robot.tip(), TARGET), 2e-3)
         self.assertEqual(robot.orders[0][0], example.HELLO)
         self.assertEqual(robot.orders[-1][0], example.HOLD)
+        log = self.folder / "out/arm-drive/rollout.h5"
+        result = self.run_program("rollout", "replay", log)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("identical", result.stdout)
+        result = self.drive("--link", f"log:{log}")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        info = json.loads(self.run_program("rollout", "info", log, "--json").stdout)
+        commands = sum(order[0] == example.COMMAND for order in robot.orders)
+        self.assertLessEqual(commands, info["rows"])
+        self.assertEqual(info["outcome"], "done")
+        self.assertEqual(info["attributes"]["log"], robot.address)
+        result = self.drive("--link", f"log:{log}", "--delay", "0.01")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("the log of a robot has its link", result.stderr)
+
+    def test_a_driver_that_is_killed_leaves_its_log(self):
+        robot = self.robot()
+        log = self.folder / "out/rollout.h5"
+        driver = subprocess.Popen(
+            [PROGRAM, "drive", "arm.toml", "--link", robot.address, "--rate", "500", "--out", "out", "--stale", "3"],
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(driver.wait)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            info = self.run_program("rollout", "info", log, "--json")
+            if info.returncode == 0 and json.loads(info.stdout)["rows"] > 0:
+                break
+            time.sleep(0.05)
+        driver.kill()
+        driver.wait()
+        result = self.run_program("rollout", "replay", log)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("identical", result.stdout)
+
+    def test_ctrl_c_ends_the_drive_and_its_log_is_whole(self):
+        robot = self.robot()
+        driver = subprocess.Popen(
+            [PROGRAM, "drive", "arm.toml", "--link", robot.address, "--out", "out", "--stale", "3", "--no-report"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 60
+        while len(robot.orders) < 50 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        driver.send_signal(signal.SIGINT)
+        output, errors = driver.communicate(timeout=60)
+        self.assertEqual(driver.returncode, 0, errors)
+        self.assertIn("rollout.h5", output)
+        self.assertEqual(robot.orders[-1][0], example.HOLD)
+        result = self.run_program("rollout", "replay", self.folder / "out/rollout.h5")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def test_a_robot_without_a_target_gets_one(self):
         robot = self.robot(target=(math.nan,) * 3)

@@ -21,6 +21,7 @@ from tendril.identify.command import Request, run
 from tendril.identify.data import Data, Marker, read_table
 from tendril.identify.fit import Fit, MotionFit, held_out_rows
 from tendril.identify.motions import inputs
+from tendril.identify.recordings import read_recording
 from tendril.identify.robot_file import RobotFile
 
 PROGRAM = Path(sys.executable).with_name("tendril")
@@ -693,3 +694,116 @@ def test_bad_motions_are_refused_in_one_line(
     assert said.startswith("tendril: ") and said.count("\n") == 1, said
     assert all(word in said for word in words), said
     assert not Path("fitted.toml").exists()
+
+
+SENSED = (
+    """kind = "continuum"
+[[section]]
+constant_length = 0.2
+bend_limit = 3.0
+links = 8
+radius = 0.005
+mass = 0.04
+bending_stiffness = 0.04
+"""
+    + "".join(
+        f"[[tendon]]\nangle = {angle}\ndistance = 0.005\nmax_tension = 40\nstiffness = 20000\npretension = 4\n"
+        for angle in (0.0, 2.0944, 4.1888)
+    )
+    + """[controller]
+plugin = "tendril.reach"
+target = "target"
+[[sensor]]
+kind = "tip_tracker"
+name = "tracker"
+noise = [0.0003, 0.003]
+rate = 50
+delay = 0.02
+[[sensor]]
+kind = "markers"
+name = "dots"
+places = [0.5]
+noise = 0.0005
+"""
+)
+
+
+def _recorded(tmp_path: Path, factor: float) -> Path:
+    """A run of the arm with another stiffness, on a target that circles."""
+    (tmp_path / "arm.toml").write_text(SENSED)
+    (tmp_path / "circle.toml").write_text(
+        'scene = "arm.toml"\nduration = 2\n[[motion]]\nbody = "target"\nkind = "circle"\n'
+        "center = [0.0, 0, 0.185]\nnormal = [0, 0, 1]\nradius = 0.05\nspeed = 0.15\n"
+    )
+    out = tmp_path / f"run{factor}"
+    done = tendril(
+        "run",
+        tmp_path / "circle.toml",
+        "--out",
+        out,
+        "--no-report",
+        "--set",
+        f"robot.section.*.bending_stiffness={{scale={factor}}}",
+    )
+    assert done.returncode in (0, 1), done.stderr  # 1: its one section does not reach all of the circle
+    return out / "rollout.h5"
+
+
+def test_a_recording_tells_the_stiffness_of_its_robot(tmp_path: Path) -> None:
+    recording, numbers = _recorded(tmp_path, 0.75), tmp_path / "fit.json"
+    words = ("identify", tmp_path / "arm.toml", recording, "--parameters", "section.*.bending_stiffness")
+    done = tendril(*words, "--starts", 1, "--json", numbers)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(numbers.read_text())["parameters"]
+    assert abs(found["value"] - 0.75 * 0.04) < 4 * found["standard_error"] < 0.02 * found["value"]
+
+
+def test_samples_of_a_recording_are_where_they_were_taken(tmp_path: Path) -> None:
+    import h5py
+    import tomlkit
+
+    recording = _recorded(tmp_path, 1.0)
+    robot = RobotFile(tmp_path / "arm.toml")
+    model = robot.model([], np.empty(0))
+    sensors = tomlkit.parse(SENSED).unwrap()["sensor"]
+    data = read_recording(recording, model, sensors, (0.0, 0.0, -9.81))
+    with h5py.File(recording) as file:
+        rollout = file["rollout_0"]
+        table = {sensor["name"]: sensor["address"] for sensor in json.loads(rollout["texts/sensors"][0])}
+        timestep = rollout.attrs["timestep"]
+        true = rollout["sensordata"][1:, table["tracker_position"] : table["tracker_position"] + 3]
+    tip = list(data.markers).index("tip")
+    seen = data.seen[:, tip]
+    assert data.time is not None and np.isclose(np.diff(data.time[seen]), 0.02).all()
+    error = data.measured[seen, tip] - true[seen]
+    assert 0.7 < np.sqrt((error**2).mean()) / 0.0003 < 1.3  # its noise alone: no delay is left
+    assert len(data.markers) == 2
+
+    # The log of a robot behind a link of 10 ms: readings are later by that, and its clock is never exactly in time.
+    with h5py.File(recording, "r+") as file:
+        file["rollout_0/time"][:] += np.random.default_rng(3).uniform(0, 0.4 * timestep, len(file["rollout_0/time"]))
+        texts = file["rollout_0/texts"]
+        for name, text in (("log", "udp:robot:7400"), ("driver", json.dumps({"link_delay": 0.01}))):
+            value = text.encode()
+            texts.create_dataset(name, data=np.array([value], h5py.string_dtype("utf-8", len(value))))
+    late = read_recording(recording, model, sensors, (0.0, 0.0, -9.81))
+    assert late.time is not None
+    assert np.allclose(late.time[:-1], data.time)
+    rows = round(0.01 / timestep)
+    k = np.flatnonzero(seen)[5]
+    assert (late.measured[k + 1 - rows, tip] == data.measured[k, tip]).all()  # its row 0 is a step
+
+
+def test_recordings_that_tell_nothing_are_refused(tmp_path: Path) -> None:
+    recording = _recorded(tmp_path, 1.0)
+    blind = tmp_path / "blind.toml"
+    blind.write_text(SENSED[: SENSED.index("[[sensor]]")])
+    other = tmp_path / "other.toml"
+    other.write_text(SENSED.replace("[[tendon]]", '[[tendon]]\nname = "left"', 1))
+    for robot, text in (
+        (blind, "rollout.h5: has no readings of a tip_tracker or markers of the robot file"),
+        (other, "rollout.h5: actuator left: is missing"),
+    ):
+        done = tendril("identify", robot, recording, "--parameters", "section.1.bending_stiffness")
+        assert done.returncode == 2 and text in done.stderr, done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1

@@ -1,5 +1,7 @@
 // The log of a robot that a driver drives: what is in it, and that the driver repeats it.
 
+#include "simulation/drive/drive_recorder.hpp"
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -7,8 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "simulation/drive/drive_log.hpp"
-#include "simulation/drive/drive_recorder.hpp"
+#include "simulation/rollout/drive_log.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "simulation/rollout/replay.hpp"
 #include "simulation/rollout/run.hpp"
@@ -52,8 +53,8 @@ struct WanderingRobot {
         std::ranges::count_if(driver.channels(), [](const auto& c) { return c.is_sensor; }));
     std::size_t first = readings.size() - (driver.channels().size() - sensors);
     robot_side.pack(std::span(readings).first(first), {arrived.get(), driver.sensor_count()},
-                    std::span(readings).subspan(first), commands,
-                    i % 50 < 25 ? &target : nullptr, numbers);
+                    std::span(readings).subspan(first), commands, i % 50 < 25 ? &target : nullptr,
+                    numbers);
     any = i >= kFirst && random() % 4 != 0 && !(i >= 200 && i < 230);
     if (i == kFirst || i == 100) any = true;
     if (i == kStop) loop.stop();
@@ -218,7 +219,8 @@ TEST_CASE("robot log: shows the arm that the readings are of", "[drive]") {
     std::fill_n(arrived.get(), driver.sensor_count(), true);
     const Eigen::Isometry3d target(
         Eigen::Translation3d(row.mocap_pos[0], row.mocap_pos[1], row.mocap_pos[2]));
-    robot_side.pack(readings, {arrived.get(), driver.sensor_count()}, {}, row.ctrl, &target, numbers);
+    robot_side.pack(readings, {arrived.get(), driver.sensor_count()}, {}, row.ctrl, &target,
+                    numbers);
     const DriveLoop::Message received = message.unpack(numbers);
     std::vector<double> commands = row.ctrl;
     (void)loop.step(row.time, &received, commands);
@@ -257,5 +259,7 @@ TEST_CASE("robot log: taking a step over allocates nothing; nothing has come, no
     recorder.take(step);
     CHECK(counter.count() == 0);
   }
-  SECTION("nothing") { CHECK(recorder.close("done").find("there are no rows") != std::string::npos); }
+  SECTION("nothing") {
+    CHECK(recorder.close("done").find("there are no rows") != std::string::npos);
+  }
 }

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "simulation/drive/drive_log.hpp"
 #include "simulation/experiment/experiment.hpp"
+#include "simulation/rollout/drive_log.hpp"
 #include "simulation/rollout/replay.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"

@@ -60,7 +60,8 @@ inline const std::string kReach = "[controller]\nplugin = \"tendril.reach\"\ntar
 inline const std::string kTracker =
     "[[sensor]]\nkind = \"tip_tracker\"\nname = \"tip\"\nnoise = [0.0003, 0.003]\nrate = 40\n"
     "delay = 0.012\n";
-inline const std::string kBends = "[[sensor]]\nkind = \"bend_encoder\"\nname = \"bend\"\nnoise = 1e-4\n";
+inline const std::string kBends =
+    "[[sensor]]\nkind = \"bend_encoder\"\nname = \"bend\"\nnoise = 1e-4\n";
 inline const std::string kWinches =
     "[[sensor]]\nkind = \"tendon_encoder\"\nname = \"winch\"\nresolution = 1e-5\n";
 

@@ -47,7 +47,7 @@ class RecordingPair:
         """Throws ModelError for recordings with no time in common."""
         self.parts = (first, second)
         self.names = names_of(first.file, second.file)
-        ticks = [np.rint(part.time * 1e9).astype(np.int64) for part in self.parts]
+        ticks = [np.rint(part.due_time * 1e9).astype(np.int64) for part in self.parts]
         _, mine, theirs = np.intersect1d(ticks[0], ticks[1], return_indices=True)
         if len(mine) < 2:
             raise ModelError(f"{second.file}: has no times of {first.file}")

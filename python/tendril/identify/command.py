@@ -20,6 +20,7 @@ from tendril._notices import notice
 from tendril.identify.data import check_units, joined, meant_or_all, read_data, read_markers, refuse
 from tendril.identify.fit import ALIGNMENTS, BETWEEN, Fit, Identification, MotionFit, held_out_rows, identify, points_of
 from tendril.identify.frames import no_fit
+from tendril.identify.recordings import ENDING, read_recording
 from tendril.identify.results import draw, summary, text
 from tendril.identify.robot_file import RobotFile
 
@@ -75,7 +76,13 @@ def run(request: Request) -> Identification:
     bounds = _bounds(request.bounds, names)
     markers = {} if request.points is None else read_markers(request.points)
     files = [*request.data, *request.held_out_files]
-    tables = [read_data(file, model, request.gravity, markers) for file in files]
+    sensors = robot.tables.get("sensor", [])
+    tables = [
+        read_recording(file, model, sensors, request.gravity)
+        if file.suffix == ENDING
+        else read_data(file, model, request.gravity, markers)
+        for file in files
+    ]
     for table in tables[len(request.data) :]:
         table.held_out[:] = True
     data = joined(tables)
@@ -102,8 +109,9 @@ def _parser() -> Parser:
         "data",
         type=Path,
         nargs="+",
-        metavar="DATA.csv",
-        help="commands and measured points, a pose a row; with a column t a motion, a sample a row",
+        metavar="DATA.csv|LOG.h5",
+        help="commands and measured points, a pose a row; with a column t a motion, a sample a row; or recordings of "
+        "one robot with a tip_tracker or markers, of runs or of a real one",
     )
     command.add_argument(
         "--parameters",
@@ -127,7 +135,7 @@ def _add_choices(command: Parser) -> None:
     command.add_argument(
         "--held-out",
         default="0.25",
-        metavar="SHARE|FILE.csv,...",
+        metavar="SHARE|FILE,...",
         help="not fitted, if no column held_out: of the poses; of motions the last part; or other files [0.25]",
     )
     command.add_argument("--timestep", metavar="S", help="of the simulation of motions [that of the robot file]")
@@ -158,7 +166,8 @@ def _request(options: argparse.Namespace) -> Request:
         timestep = _number("--timestep", options.timestep)
         if not 0 < timestep <= 0.1:
             raise refuse("--timestep", f"{options.timestep}: must be in (0, 0.1] s")
-    others = [Path(word) for word in options.held_out.split(",")] if options.held_out.endswith(".csv") else []
+    is_file = options.held_out.endswith((".csv", ENDING))
+    others = [Path(word) for word in options.held_out.split(",")] if is_file else []
     share, starts = 0.0 if others else _number("--held-out", options.held_out), _number("--starts", options.starts, int)
     seed = _number("--seed", options.seed, int)
     if not 0 <= share < 1:

@@ -1,4 +1,4 @@
-#include "simulation/drive/drive_log.hpp"
+#include "simulation/rollout/drive_log.hpp"
 
 #include <fmt/format.h>
 
@@ -92,9 +92,9 @@ DriveComparison repeat(RolloutReader& reader, ContinuumDescription robot,
   for (const ArmDriver::Actuator& actuator : driver.actuators()) {
     const int id = mj_name2id(model.get(), mjOBJ_ACTUATOR, actuator.name.c_str());
     if (id < 0)
-      throw ModelError(fmt::format("{}: actuator {}: must be one of the recording's: {}", file,
-                                   actuator.name,
-                                   object_names(*model, mjOBJ_ACTUATOR, static_cast<int>(model->nu))));
+      throw ModelError(
+          fmt::format("{}: actuator {}: must be one of the recording's: {}", file, actuator.name,
+                      object_names(*model, mjOBJ_ACTUATOR, static_cast<int>(model->nu))));
     controls.push_back(model->actuator_ctrladr[id]);
   }
   std::vector<double> commands(controls.size(), 0.0);
@@ -104,8 +104,8 @@ DriveComparison repeat(RolloutReader& reader, ContinuumDescription robot,
   for (std::int64_t i = 0; i < rows; ++i, ++step) {
     const RolloutReader::Row& row = reader.row(i);
     if (row.step != step)
-      throw RolloutFormatError(fmt::format(
-          "{}: row {}: step {}, must be {}: every step is needed", file, i, row.step, step));
+      throw RolloutFormatError(fmt::format("{}: row {}: step {}, must be {}: every step is needed",
+                                           file, i, row.step, step));
     const std::span<const double> numbers = numbers_of(*model, log_sensor::kMessage, row, file);
     if (numbers.size() != message.size())
       throw ModelError(fmt::format(
@@ -129,13 +129,12 @@ DriveComparison repeat(RolloutReader& reader, ContinuumDescription robot,
 /// The log of a robot says how its link was.
 void require_no_link(const DriveOptions& options) {
   const DriveOptions none;
-  const bool is_none = options.link.delay == none.link.delay &&
-                       options.link.jitter == none.link.jitter &&
-                       options.link.loss == none.link.loss &&
-                       options.command_bits == none.command_bits && options.cut_at == none.cut_at &&
-                       options.stop_at == none.stop_at &&
-                       options.safety.stale_after == none.safety.stale_after &&
-                       options.safety.speed_limit == none.safety.speed_limit;
+  const bool is_none =
+      options.link.delay == none.link.delay && options.link.jitter == none.link.jitter &&
+      options.link.loss == none.link.loss && options.command_bits == none.command_bits &&
+      options.cut_at == none.cut_at && options.stop_at == none.stop_at &&
+      options.safety.stale_after == none.safety.stale_after &&
+      options.safety.speed_limit == none.safety.speed_limit;
   if (!is_none)
     throw ModelError("the log of a robot has its link and its limits: without such options");
 }
