@@ -291,7 +291,7 @@ class RecordedRun:
 
     @property
     def due_time(self) -> Floats:
-        """(rows,), s: times; in the log of `tendril drive`, whose clock is never exactly in time, when steps were due."""
+        """(rows,), s: times; in the log of `tendril drive`, whose clock is not exact, those at which steps were due."""
         import numpy as np
 
         if "driver" not in self.texts:

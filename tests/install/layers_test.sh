@@ -41,8 +41,9 @@ simulation/files       : tendril tendril/model
 simulation/engine      : tendril tendril/model controllers plugin
 simulation/scene       : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/files
 simulation/experiment  : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/scene
-simulation/drive       : tendril tendril/* controllers/interface binding drive plugin simulation/engine simulation/scene simulation/experiment
-simulation/rollout     : tendril tendril/* plugin drive simulation/files simulation/engine simulation/scene simulation/experiment simulation/drive
+simulation/drive       : tendril tendril/model tendril/recording drive plugin simulation/engine simulation/scene simulation/experiment
+simulation/rollout     : tendril tendril/model tendril/recording drive plugin simulation/files simulation/engine simulation/scene
+simulation/rollout     : simulation/experiment simulation/drive
 simulation/families    : tendril tendril/* simulation/engine simulation/files simulation/experiment simulation/rollout
 simulation/plan        : tendril tendril/* controllers/arm plugin simulation/scene
 rendering              : tendril tendril/model tendril/recording simulation/files simulation/engine simulation/scene simulation/rollout
