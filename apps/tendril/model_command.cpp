@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,15 @@ namespace {
 struct ModelArguments {
   std::string file;
   std::string out;
+  std::string integrator;
   bool report = false, plain = false;
+
+  [[nodiscard]] std::optional<Integrator> wanted_integrator() const {
+    if (integrator.empty()) return std::nullopt;
+    if (integrator == "discrete") return Integrator::Discrete;
+    if (integrator == "implicitfast") return Integrator::ImplicitFast;
+    throw ModelError(fmt::format("--integrator: {}: must be discrete or implicitfast", integrator));
+  }
 };
 
 void print_report(const ModelArguments& arguments) {
@@ -62,8 +71,9 @@ void print_model(const ModelArguments& arguments) {
   else
     simulation::require_kind(arguments.file, "model",
                              {FileKind::Robot, FileKind::Tube, FileKind::Shell});
-  const simulation::ModelText model = arguments.plain ? simulation::plain_mjcf(arguments.file)
-                                                      : simulation::model_file_mjcf(arguments.file);
+  const simulation::ModelText model =
+      arguments.plain ? simulation::plain_mjcf(arguments.file, arguments.wanted_integrator())
+                      : simulation::model_file_mjcf(arguments.file);
   for (const std::string& text : model.notices) print_notice(text);
   if (!arguments.out.empty()) {
     require_own_model(arguments.out);
@@ -88,6 +98,11 @@ void add_model_command(CommandLine& line) {
                                     "without controllers, for MuJoCo programs without Tendril's "
                                     "library; a scene has its robots as "
                                     "bodies, numbers of six digits, and meshes named as before");
+  command
+      .option("--integrator", arguments->integrator,
+              "of a plain model, discrete or implicitfast, and the one that its damping is for; "
+              "MuJoCo before 3.13 knows the second alone [that of the file]")
+      .needs(plain);
   command
       .flag(
           "--report", arguments->report,

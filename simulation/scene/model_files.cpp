@@ -167,6 +167,11 @@ void require_sampled(const std::vector<ModelFile>& models, double timestep) {
   }
 }
 
+void set_integrator(ContinuumDescription& arm, Integrator integrator) {
+  arm.integrator = integrator;
+  arm.numerical_damping_time = integrator == Integrator::Discrete ? arm.timestep : 0.0;
+}
+
 bool set_integration(const mjOption& option, std::vector<ModelFile>& models) {
   const bool is_discrete = option.integrator == mjINT_DISCRETE;
   const double damping_time = is_discrete ? option.timestep : 0.0;

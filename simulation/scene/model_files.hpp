@@ -51,6 +51,9 @@ void set_sensor_seed(std::uint64_t seed, std::vector<ModelFile>& models);
 /// Throws ModelError for a sensor whose rate or delay this timestep [s] does not allow.
 void require_sampled(const std::vector<ModelFile>& models, double timestep);
 
+/// Writes an arm for an integrator, with its own timestep.
+void set_integrator(ContinuumDescription& arm, Integrator integrator);
+
 /// Writes the arms for these options: their damping and armature depend on integrator and timestep.
 /// Returns whether that changes any.
 bool set_integration(const mjOption& option, std::vector<ModelFile>& models);

@@ -306,7 +306,7 @@ std::string flattened(const Scene& scene, const mjModel& model, std::vector<std:
   }
 }
 
-ModelText plain_mjcf(const fs::path& file) {
+ModelText plain_mjcf(const fs::path& file, std::optional<Integrator> integrator) {
   const StandardArithmetic standard;
   load_engine();
   const bool is_lone = extension_of(file) == ".toml";
@@ -320,16 +320,25 @@ ModelText plain_mjcf(const fs::path& file) {
   ModelText text;
   for (ModelFile& model : models) {
     model.erase_controllers();
+    if (integrator && model.arm() != nullptr) set_integrator(*model.arm(), *integrator);
     check_plausible(model, kStandardGravity, text.notices);
     add_friction_notice(model, text.notices);
   }
   if (is_lone && !models.front().names_files()) {
     text.mjcf = models.front().mjcf();
+    if (integrator == Integrator::ImplicitFast)  // of a robot that is no arm
+      text.mjcf = std::regex_replace(text.mjcf, std::regex("integrator=\"discrete\""),
+                                     "integrator=\"implicitfast\"");
     return text;
   }
   VirtualFiles files;
   SpecPtr spec = parsed(file, models, files);
+  if (integrator)
+    spec->option.integrator =
+        *integrator == Integrator::ImplicitFast ? mjINT_IMPLICITFAST : mjINT_DISCRETE;
+  const mjtIntegrator chosen = static_cast<mjtIntegrator>(spec->option.integrator);
   if (set_integration(spec->option, models)) spec = parsed(file, models, files);
+  spec->option.integrator = chosen;
   compiled(*spec, file, files);
   text.mjcf =
       fmt::format("{}{} file by: tendril model --plain (change that file, not this) -->\n{}",

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ struct ModelText {
 /// loads it without Tendril's library. A scene has its robots, a platform its arm, as
 /// bodies, and numbers of six digits, as the engine writes them; meshes are named as in the scene.
 /// Plugins that a scene itself names stay. Calls load_engine. Throws ModelError as load_scene.
-[[nodiscard]] ModelText plain_mjcf(const std::filesystem::path& file);
+/// @param integrator  of the model, and the one that its damping is for; none: that of the file
+[[nodiscard]] ModelText plain_mjcf(const std::filesystem::path& file,
+                                   std::optional<Integrator> integrator = {});
 
 }  // namespace tendril::simulation

@@ -43,7 +43,7 @@ TEST_CASE("models: the MJCF beside a robot file is its plain model", "[plain]") 
   for (const fs::path& file : files) {
     CAPTURE(file);
     const std::string beside = text_of(fs::path(file).replace_extension(".xml"));
-    CHECK(plain_mjcf(file).mjcf == beside);  // scripts/models writes it
+    CHECK(plain_mjcf(file, Integrator::ImplicitFast).mjcf == beside);  // scripts/models writes it
     const test::Simulation alone(beside);
     CHECK(alone.model->nplugin == 0);
     const RobotDescription robot = load_robot(file);
@@ -72,6 +72,23 @@ TEST_CASE("plain model: a scene keeps its bodies and loses its controllers", "[p
   CHECK(plain.total_mass() == Approx(mj_getTotalmass(&was)).epsilon(kSixDigits));
   for (int i = 0; i < was.nv; ++i)
     CHECK(is.dof_damping[i] == Approx(was.dof_damping[i]).epsilon(kSixDigits));
+}
+
+TEST_CASE("plain model: an integrator comes with the damping that is for it", "[plain]") {
+  const char* const file = GENERATE("models/arm_3x10.toml", "models/snake.toml",
+                                    "scenes/mobile_arm/mobile_arm.xml", "scenes/reach/reach.xml");
+  CAPTURE(file);
+  for (const Integrator integrator : {Integrator::Discrete, Integrator::ImplicitFast}) {
+    const test::Simulation plain(plain_mjcf(file, integrator).mjcf);
+    const bool is_implicit = integrator == Integrator::ImplicitFast;
+    CHECK(plain.model->opt.integrator == (is_implicit ? mjINT_IMPLICITFAST : mjINT_DISCRETE));
+    // Hinges of an arm have an armature with implicitfast alone.
+    int with_armature = 0;
+    for (int i = 0; i < plain.model->nv; ++i)
+      with_armature += plain.model->dof_armature[i] > 0.0 && plain.model->dof_damping[i] > 0.0;
+    const bool is_arm = std::string(file) == "models/arm_3x10.toml";
+    if (is_arm) CHECK(with_armature == (is_implicit ? plain.model->nv : 0));
+  }
 }
 
 TEST_CASE("plain model: friction that the plugin simulates is left out, with a notice", "[plain]") {
