@@ -29,6 +29,7 @@ tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/con
 tendril/recording      : tendril
 links/dynamixel        : tendril tendril/model
 links/lerobot          :
+links/dds              :
 
 controllers/interface  : tendril tendril/kinematics tendril/geometry tendril/contact tendril/mobile
 controllers/watch      : tendril controllers/interface
