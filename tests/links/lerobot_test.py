@@ -531,6 +531,13 @@ class Network(unittest.TestCase):
         self.assertLess(np.linalg.norm(td.load_robot(ARM).tip_pose(states)[:3, 3] - goal), 2e-3)
         robot.disconnect()
 
+    def test_names_are_those_of_the_simulation(self):
+        for settings in ({}, {"action": "target"}, {"action": "delta"}):
+            simulated = robot_of(sensed="action" in settings, **settings)
+            networked = robot_of(address=self.listener.address, **settings)
+            self.assertEqual(networked.observation_features, simulated.observation_features)
+            self.assertEqual(networked.action_features, simulated.action_features)
+
     def test_the_first_command_is_that_of_a_new_driver(self):
         """Finding the tip leaves nothing behind in the controller."""
         bends = [0.4, 0.1, -0.3, 0.2]
