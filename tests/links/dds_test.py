@@ -334,7 +334,7 @@ class Program(unittest.TestCase):
         states = [line.split(": ", 1)[1] for line in lines[:-1]]
         self.assertEqual((states[0], states[-1]), ("running", "held: no message of the robot"))
         self.assertRegex(lines[-1], "^held: no message of the robot at the end; [0-9]+ messages dropped$")
-        self.assertEqual(process.wait(), 0)
+        self.assertEqual(process.wait(), 1)
 
     def test_bad_input_is_one_line(self):
         program = [sys.executable, "-m", "tendril_dds", ROOT / "models/snake.toml"]

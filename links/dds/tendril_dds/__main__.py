@@ -13,7 +13,7 @@ from tendril_dds.bridge import Bridge
 
 
 def main(words: list[str] | None = None) -> int:
-    """Runs a bridge in real time; exit code 2: bad input."""
+    """Runs a bridge in real time; exit code 0: it ran to the end, 1: commands were held then, 2: bad input."""
     command = argparse.ArgumentParser("tendril-dds", description="Runs the controller of a robot file on DDS topics.")
     command.add_argument("robot", type=Path, help="robot file of a continuum arm with sensors and a controller")
     command.add_argument("--rate", type=float, default=100.0, help="steps per second [100]")
@@ -44,7 +44,7 @@ def main(words: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         pass
     print(f"{bridge.driver.state} at the end; {bridge.dropped} messages dropped", flush=True)
-    return 0
+    return 0 if bridge.driver.state == "running" else 1
 
 
 def run(bridge: Bridge, timestep: float, duration: float) -> None:
