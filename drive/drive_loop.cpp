@@ -88,6 +88,7 @@ bool DriveLoop::step(double time, const Message* message, std::span<double> comm
     state_ = DriveState::Stopped;
   if (state_ != DriveState::Running || lacks_target) {
     ++counts_.held;
+    last_step_ = time;
     return false;
   }
   std::ranges::copy(commands, before_.begin());

@@ -142,6 +142,23 @@ TEST_CASE("drive loop: no command goes beyond its range or its speed", "[drive]"
   CHECK(loop.counts().limited > 100);
 }
 
+TEST_CASE("drive loop: a wait for the target is no time to move in", "[drive]") {
+  ArmDriver driver(arm(), {});
+  const double limit = 0.05;  // ranges/s
+  DriveLoop loop(driver, {.speed_limit = limit});
+  Plant plant(driver);
+  const std::vector<double> before = plant.commands = {0.5, 0.5, 0.5, 0.5};
+  DriveLoop::Message message = plant.message();
+  message.target = nullptr;
+  for (int k = 0; k < 1000; ++k) CHECK_FALSE(loop.step(k * kStep, &message, plant.commands));
+  message.target = &plant.target;
+  REQUIRE(loop.step(1000 * kStep, &message, plant.commands));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto& [low, high] = driver.actuators()[i].range;
+    CHECK(std::abs(plant.commands[i] - before[i]) <= limit * (high - low) * kStep * (1 + 1e-9));
+  }
+}
+
 TEST_CASE("drive loop: numbers that are not finite did not come", "[drive]") {
   ArmDriver with(arm(), {}), without(arm(), {});
   DriveLoop damaged(with, {}), missing(without, {});

@@ -28,6 +28,8 @@ tendril/model          : tendril tendril/kinematics tendril/estimation tendril/p
 tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/contact tendril/avoidance tendril/rod tendril/model
 tendril/recording      : tendril
 links/dynamixel        : tendril tendril/model
+links/lerobot          :
+links/dds              :
 
 controllers/interface  : tendril tendril/kinematics tendril/geometry tendril/contact tendril/mobile
 controllers/watch      : tendril controllers/interface
