@@ -51,7 +51,7 @@ void require_sampled(std::span<const RobotSensor> sensors, double timestep) {
 void write_sensors(std::span<const RobotSensor> sensors, const std::string& plugin,
                    MjcfDocument& mjcf) {
   for (const RobotSensor& sensor : sensors) {
-    const auto add = [&](const std::string& type, const std::string& name) -> XmlNode& {
+    const auto add = [&](std::string_view type, const std::string& name) -> XmlNode& {
       require_free(mjcf, sensor, name);
       XmlNode& node = mjcf.sensor.add(type, {{"name", name}});
       if (type == "plugin") node.set("plugin", plugin).set("instance", names::kController);
