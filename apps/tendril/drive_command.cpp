@@ -8,6 +8,9 @@
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/run_command.hpp"
 #include "apps/tendril/terminal.hpp"
+#ifdef TENDRIL_DYNAMIXEL
+#include "drive/dynamixel/dynamixel_link.hpp"
+#endif
 #include "drive/real_time_loop.hpp"
 #include "drive/udp_link.hpp"
 #include "simulation/drive/drive_log.hpp"
@@ -33,9 +36,11 @@ struct DriveArguments {
 std::pair<std::string, std::string> link_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
-  if (colon == std::string::npos || (kind != "sim" && kind != "log" && kind != "udp"))
-    throw ModelError(
-        fmt::format("--link: {}: must be sim:EXPERIMENT, log:RECORDING or udp:HOST:PORT", text));
+  if (colon == std::string::npos ||
+      (kind != "sim" && kind != "log" && kind != "udp" && kind != "dynamixel"))
+    throw ModelError(fmt::format(
+        "--link: {}: must be sim:EXPERIMENT, log:RECORDING, udp:HOST:PORT or dynamixel:BUS.toml",
+        text));
   return {kind, text.substr(colon + 1)};
 }
 
@@ -121,9 +126,25 @@ std::optional<Eigen::Isometry3d> target_of(const std::string& text) {
   return X_BG;
 }
 
+/// Opens the link to a robot, `udp` or `dynamixel`.
+std::unique_ptr<RobotLink> open_link(const std::string& kind, const std::string& address,
+                                     [[maybe_unused]] const std::string& robot,
+                                     const ArmDriver& driver, [[maybe_unused]] double timestep) {
+  if (kind == "udp") return std::make_unique<UdpLink>(address, driver);
+#ifdef TENDRIL_DYNAMIXEL
+  return std::make_unique<DynamixelLink>(address, load_as<ContinuumDescription>(robot), driver,
+                                         timestep);
+#else
+  throw ModelError(
+      fmt::format("--link: dynamixel:{}: this program was built without servos: build it with "
+                  "-DTENDRIL_DYNAMIXEL=ON",
+                  address));
+#endif
+}
+
 /// A robot elsewhere, in real time, until Ctrl-C.
-int drive_robot(const DriveArguments& arguments, const std::string& address,
-                const RunArguments& run) {
+int drive_robot(const DriveArguments& arguments, const std::string& kind,
+                const std::string& address, const RunArguments& run) {
   constexpr double kSpeedLimit = 1.0;  // ranges/s
   simulation::DriveOptions options = options_of(arguments);
   if (!arguments.speed) options.safety.speed_limit = kSpeedLimit;
@@ -137,13 +158,15 @@ int drive_robot(const DriveArguments& arguments, const std::string& address,
     driver = std::make_unique<ArmDriver>(
         load_as<ContinuumDescription>(arguments.robot),
         ArmDriver::Options{.timestep = times.timestep,
-                           .link_delay = 2.0 * options.link.delay + options.link.jitter});
+                           .link_delay = 2.0 * options.link.delay + options.link.jitter,
+                           .are_forces_late = false});
   } catch (const ModelError& error) {
     const std::string text = error.what();
     throw ModelError(text.starts_with(arguments.robot) ? text : arguments.robot + ": " + text);
   }
   DriveLoop loop(*driver, options.safety);
-  UdpLink link(address, *driver);
+  const std::unique_ptr<RobotLink> link =
+      open_link(kind, address, arguments.robot, *driver, times.timestep);
   times.target = target_of(arguments.target);
   const InterruptRequest interrupt;
   times.stop = &interrupt.flag();
@@ -153,20 +176,29 @@ int drive_robot(const DriveArguments& arguments, const std::string& address,
                          to_string(driver->report().status)),
              times.duration > 0.0 ? time / times.duration : 0.0);
   };
-  const LoopTimes result = run_real_time(loop, link, times);
+  const LoopTimes result = run_real_time(loop, *link, times);
   bar.finish();
-  say("{}{}\n", counts_text(loop.counts(), loop.state()), link.summary());
+  say("{}{}\n", counts_text(loop.counts(), loop.state()), link->summary());
   say("times: {} steps of {:.3g} ms, late by {:.3g} ms on average and {:.3g} ms at most; {} "
       "skipped; "
       "the longest step took {:.3g} ms\n",
       result.steps, 1e3 * times.timestep, 1e3 * result.mean_late, 1e3 * result.longest_late,
       result.skipped, 1e3 * result.longest_step);
-  if (const std::string problem = link.problem(); !problem.empty()) complain(problem);
+  if (const std::string problem = link->problem(); !problem.empty()) complain(problem);
+  bool has_let_go = true;
+  try {
+    link->finish();
+  } catch (const ModelError& error) {
+    complain(error.what());
+    has_let_go = false;
+  }
   const bool was_held = loop.counts().held == loop.counts().steps;
   if (was_held && loop.state() == DriveState::Running)
     complain("the robot did not tell where its target is: --target x,y,z does");
   if (loop.state() == DriveState::Fault) complain(driver->fault());
-  return loop.state() == DriveState::Running && !was_held ? 0 : kExitNotDriven;
+  const bool was_driven =
+      loop.state() == DriveState::Running && !was_held && !link->has_failed() && has_let_go;
+  return was_driven ? 0 : kExitNotDriven;
 }
 
 }  // namespace
@@ -182,6 +214,7 @@ void add_drive_command(CommandLine& line) {
       .option(
           "--link", arguments->link,
           "the robot: sim:EXPERIMENT, one in a simulation; udp:HOST:PORT, one that listens there; "
+          "dynamixel:BUS.toml, servos on a serial bus; "
           "log:RECORDING, readings of one, to compare the commands")
       .required();
   command.option("--prefix", arguments->options.robot,
@@ -196,13 +229,14 @@ void add_drive_command(CommandLine& line) {
                  "resolution of commands over the range of an actuator; 0: exact [0]");
   command.option("--stale", arguments->stale,
                  "commands are held when no message has come for this time, s [0.1]");
-  command.option(
-      "--speed-limit", arguments->speed,
-      "largest speed of a command, ranges of its actuator per second [none; with udp 1]");
+  command.option("--speed-limit", arguments->speed,
+                 "largest speed of a command, ranges of its actuator per second [none; with udp "
+                 "and dynamixel 1]");
   command.option("--target", arguments->target,
-                 "with udp: position x,y,z of the target in the frame of the base, m [told by the "
+                 "with udp and dynamixel: position x,y,z of the target in the frame of the base, m "
+                 "[told by the "
                  "robot]");
-  command.option("--rate", arguments->rate, "with udp: steps per second [100]");
+  command.option("--rate", arguments->rate, "with udp and dynamixel: steps per second [100]");
   command.option("--cut", arguments->cut, "the link is cut at this time, s [never]");
   command.option("--stop", arguments->stop, "emergency stop at this time, s [never]");
   add_run_options(command, run);
@@ -210,11 +244,12 @@ void add_drive_command(CommandLine& line) {
       "Example: tendril drive scenes/tube_insertion/arm_sensed.toml --link "
       "sim:scenes/tube_insertion/sensed.toml --delay 0.004\n"
       "Exit codes: those of tendril run; with log: 0 all commands are bitwise those recorded, 1 "
-      "some differ; with udp: 0 the robot was driven to the end, 1 its commands were held then");
+      "some differ; with udp and dynamixel: 0 the robot was driven to the end, 1 its commands were "
+      "held then");
   command.action([arguments, run] {
     const auto [kind, file] = link_of(arguments->link);
     run->file = file;
-    if (kind == "udp") return drive_robot(*arguments, file, *run);
+    if (kind == "udp" || kind == "dynamixel") return drive_robot(*arguments, kind, file, *run);
     return kind == "log" ? drive_by_log(*arguments, file, run->quiet)
                          : drive_simulation(*arguments, *run);
   });

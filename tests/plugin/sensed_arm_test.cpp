@@ -220,23 +220,25 @@ TEST_CASE("sensed arm: what no sensor has read does not change a command", "[plu
 
 namespace {
 
+const std::string kNothing = table("tip_tracker", "tip", "noise = [10, 100]\n");
+
 /// Tip error of the estimate, root of the mean square over the last second of 4 s, of an arm that
 /// nothing tells of the force on its tip [m].
-double tip_error(const std::string& sensors, unsigned seed, const Vector3d& force,
-                 const std::function<void(mjModel&, mjData&)>& change = {}) {
+/// @param act  called before each step
+double tip_error(const std::string& sensors, unsigned seed,
+                 const std::function<void(int, mjModel&, mjData&)>& act) {
   const ModelPtr model = load_one_arm(
       "kind = \"continuum\"\n" + small_sections() + tendons("stiffness = 5000\n") +
       "[controller]\nplugin = \"tendril.reach\"\nmeasured = \"sensors\"\nsensor_seed = " +
       std::to_string(seed) + "\n" + sensors);
   const DataPtr data = make_data(model);
-  const int site = mj_name2id(model.get(), mjOBJ_SITE, "A_tip"), tip = model->site_bodyid[site],
+  const int tip = mj_name2id(model.get(), mjOBJ_SITE, "A_tip"),
             base = mj_name2id(model.get(), mjOBJ_BODY, "A_base");
   double squares = 0.0;
   for (int k = 0; k < 2000; ++k) {
-    if (k == 500) Eigen::Map<Vector3d>(data->xfrc_applied + 6 * tip) = force;
-    if (k == 700 && change) change(*model, *data);
+    act(k, *model, *data);
     mj_step(model.get(), data.get());
-    const Vector3d p_WE = ConstVector3(data->site_xpos + 3 * site),
+    const Vector3d p_WE = ConstVector3(data->site_xpos + 3 * tip),
                    p_WB = ConstVector3(data->xpos + 3 * base);
     const Vector3d p_BE = ConstMatrix3(data->xmat + 9 * base).transpose() * (p_WE - p_WB);
     const auto seen = sensor(model, data, "A_measured_tip");
@@ -251,7 +253,12 @@ double tip_error_under_loads(const std::string& sensors) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     Random random(seed);
     const double size = random.uniform(0.3, 1.0);
-    squares += std::pow(tip_error(sensors, seed, size * random.unit_vector()), 2) / 8.0;
+    const Vector3d force = size * random.unit_vector();
+    const double error = tip_error(sensors, seed, [&](int k, mjModel& model, mjData& data) {
+      const int tip = model.site_bodyid[mj_name2id(&model, mjOBJ_SITE, "A_tip")];
+      if (k == 500) Eigen::Map<Vector3d>(data.xfrc_applied + 6 * tip) = force;
+    });
+    squares += error * error / 8.0;
   }
   return std::sqrt(squares);
 }
@@ -281,17 +288,17 @@ TEST_CASE("sensed arm: drums with tensions tell as much as lengths of the tendon
 
 TEST_CASE("sensed arm: drums alone tell of a servo that is stuck", "[plugin]") {
   // While the target moves on. A tracker of next to no information leaves the arm to its commands.
-  const auto stick = [](mjModel& model, mjData& data) {
+  const auto wait = [](int, mjModel&, mjData&) {};
+  const auto stick = [](int k, mjModel& model, mjData& data) {
+    if (k != 700) return;
     const int a = mj_name2id(&model, mjOBJ_ACTUATOR, "A_t4");
     mjtNum& gain = model.actuator_gainprm[mjNGAIN * a];
     model.actuator_biasprm[mjNBIAS * a] += gain * data.ctrl[model.actuator_ctrladr[a]];
     gain = 0.0;
     target(model, data) += Vector3d(0.0, 0.03, -0.02);
   };
-  const Vector3d none = Vector3d::Zero();
-  const double drums = tip_error(kDrums, 1, none, stick), well = tip_error(kDrums, 1, none),
-               commands =
-                   tip_error(table("tip_tracker", "tip", "noise = [10, 100]\n"), 1, none, stick);
+  const double drums = tip_error(kDrums, 1, stick), well = tip_error(kDrums, 1, wait),
+               commands = tip_error(kNothing, 1, stick);
   CAPTURE(drums, well, commands);
   CHECK(well < 1e-3);
   CHECK(drums < 1e-3);
