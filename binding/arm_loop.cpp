@@ -69,7 +69,7 @@ void ArmLoop::use_sensors(const Mechanism& mechanism, const ContinuumDescription
                           const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB) {
   ArmObservations seen = observations(description, mechanism.timestep);
   for (ArmObservations::Use& use : seen.uses) {
-    if (use.sensor < 0 ||
+    if (use.sensor < 0 || use.drum_of >= 0 ||
         seen.sensors[static_cast<std::size_t>(use.sensor)].kind != SensorKind::TendonLength)
       continue;
     const int tendon = model_.tendons[static_cast<std::size_t>(use.index)];

@@ -86,7 +86,10 @@ ArmDriver::ArmDriver(ContinuumDescription robot, const Options& options)
   robot_.numerical_damping_time = options.numerical_damping_time;
   if (options.numerical_damping_time == 0.0) robot_.integrator = Integrator::ImplicitFast;
   require_sampled(robot_.sensors, options.timestep);
-  for (RobotSensor& sensor : robot_.sensors) sensor.delay += options.link_delay;
+  for (RobotSensor& sensor : robot_.sensors) {
+    sensor.delay += options.link_delay;
+    for (EngineSensor& one : sensor.sensors) one.is_late = one.is_late && options.are_forces_late;
+  }
   kind_ = &kind_of(robot_);
   rows_ = all_settings(*kind_);
   settings_.emplace(settings_of(robot_, *kind_, rows_));

@@ -31,6 +31,9 @@ class ArmDriver {
     /// both ways [s]. The controller sees the robot as it is when its commands arrive: for the
     /// estimator all readings are late by this, and feed and spin go on at their speed.
     double link_delay = 0.0;
+    /// Readings of forces, velocities and drums are those of the step before, as in a simulation;
+    /// false: a robot's are as new as the others.
+    bool are_forces_late = true;
     Eigen::Vector3d gravity{0.0, 0.0, -9.81};            ///< world frame [m/s^2]
     Eigen::Matrix3d R_WB = Eigen::Matrix3d::Identity();  ///< orientation of the base, which stays
   };

@@ -30,6 +30,7 @@ LoopTimes run_real_time(DriveLoop& loop, RobotLink& link, const RealTimeOptions&
     if (options.duration > 0.0 && time >= options.duration) break;
     if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
     const bool any = link.receive(numbers);
+    if (link.has_failed()) break;
     DriveLoop::Message received;
     if (any) received = message.unpack(numbers);
     if (received.target == nullptr && options.target) received.target = &*options.target;

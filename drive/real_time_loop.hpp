@@ -40,8 +40,8 @@ struct RealTimeOptions {
 
 /// Runs a driver against a robot at a fixed rate by the system's monotonic clock: at each step
 /// takes what has come, makes the step, and sends the commands. Until the first message it asks for
-/// one. When it ends it lets the robot hold. A step that comes late is made at once; those that it
-/// took the time of are left out.
+/// one. When it ends it lets the robot hold. It ends too when the link has failed. A step that
+/// comes late is made at once; those that it took the time of are left out.
 [[nodiscard]] LoopTimes run_real_time(DriveLoop& loop, RobotLink& link,
                                       const RealTimeOptions& options);
 

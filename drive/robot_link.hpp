@@ -26,6 +26,12 @@ class RobotLink {
   [[nodiscard]] virtual std::string summary() const = 0;
   /// Why the robot cannot be driven, after nothing has come; empty: it may be silent.
   [[nodiscard]] virtual std::string problem() const { return {}; }
+  /// Whether the robot cannot be driven any more: the loop ends.
+  [[nodiscard]] virtual bool has_failed() const noexcept { return false; }
+  /// Takes hold of the robot, right before the loop. Throws ModelError if it cannot.
+  virtual void begin() {}
+  /// Lets go of the robot, after the last order. Throws ModelError if it cannot.
+  virtual void finish() {}
 };
 
 }  // namespace tendril

@@ -172,7 +172,7 @@ void plugin_compute(const mjModel* m, mjData* d, int instance, int capability) n
       if (const int servo = self.newly_lost_servo(); servo >= 0)
         warn_of_lost_servo(m, instance, servo);
     }
-    if (capability == mjPLUGIN_SENSOR) self.write_sensors(d);
+    if (capability == mjPLUGIN_SENSOR) self.write_sensors(m, d);
   });
 }
 

@@ -169,7 +169,9 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
 
 int Instance::sensor_dimension(const mjModel* m, int instance, int sensor,
                                const ControllerKind& kind) {
-  return sensor_range(m, instance, sensor, kind, *robot_of(m, instance)).second;
+  const auto robot = robot_of(m, instance);
+  if (is_drum_sensor(*robot, sensor_quantity(m, instance, sensor))) return 1;
+  return sensor_range(m, instance, sensor, kind, *robot).second;
 }
 
 Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
@@ -191,6 +193,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   settling_memory_ = layout_.part(settling_->layout());
   readings_.emplace(readings_of(configuration.context));
   readings_->bind(m, configuration.context.names);
+  drums_.emplace(m, configuration.context.names, *configuration.robot);
   arrived_ = std::make_unique<bool[]>(readings_->count());
   readings_memory_ = layout_.part(readings_->layout());
   if (const MemoryLayout* const faults = binding_->fault_layout())
@@ -222,6 +225,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
       0.0);
   for (int i = 0; i < m->nsensor; ++i) {
     if (m->sensor_type[i] != mjSENS_PLUGIN || m->sensor_plugin[i] != instance) continue;
+    if (is_drum_sensor(*configuration.robot, sensor_quantity(m, instance, i))) continue;
     const auto [value, width] = sensor_range(m, instance, i, kind, *configuration.robot);
     sensors_.push_back({value, m->sensor_adr[i], width});
   }
@@ -408,10 +412,11 @@ void Instance::fill_values() noexcept {
   values_[values_.size() - readings_->size() - 1] = following_error_;
 }
 
-void Instance::write_sensors(mjData* d) const noexcept {
+void Instance::write_sensors(const mjModel* m, mjData* d) const noexcept {
   for (const Sensor& sensor : sensors_)
     std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(sensor.value), sensor.width,
                 d->sensordata + sensor.address);
+  drums_->write(m, d);
 }
 
 void Instance::visualize(const mjData* d, mjvScene* scene) const {

@@ -11,6 +11,7 @@
 #include "controllers/watch/following_watch.hpp"
 #include "controllers/watch/settling_watch.hpp"
 #include "plugin/controller_pool.hpp"
+#include "plugin/drum_sensors.hpp"
 #include "plugin/robot_binding.hpp"
 #include "plugin/sensor_readings.hpp"
 
@@ -45,7 +46,7 @@ class Instance {
   void compute(const mjModel* m, mjData* d);
   /// Sets plugin_state to the next state found by compute.
   void advance(const mjModel* m, mjData* d) noexcept;
-  void write_sensors(mjData* d) const noexcept;
+  void write_sensors(const mjModel* m, mjData* d) const noexcept;
   void visualize(const mjData* d, mjvScene* scene) const;
   /// Goes on from the state and the sensors of `d`, which this instance has not computed.
   void resume(const mjData* d) noexcept;
@@ -91,6 +92,7 @@ class Instance {
   std::optional<SettlingWatch> settling_;
   std::optional<ArrivalWatch> arrival_;  // of a controller from outside the library
   std::optional<SensorReadings> readings_;
+  std::optional<DrumSensors> drums_;
   std::unique_ptr<bool[]> arrived_;  // readings, in this step
   Block controller_memory_, binding_memory_, watch_memory_, settling_memory_, fault_memory_,
       arrival_memory_, readings_memory_;

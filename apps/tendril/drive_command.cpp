@@ -12,6 +12,9 @@
 #include "apps/tendril/run_command.hpp"
 #include "apps/tendril/run_results.hpp"
 #include "apps/tendril/terminal.hpp"
+#ifdef TENDRIL_DYNAMIXEL
+#include "drive/dynamixel/dynamixel_link.hpp"
+#endif
 #include "drive/real_time_loop.hpp"
 #include "drive/udp_link.hpp"
 #include "simulation/drive/drive_recorder.hpp"
@@ -40,9 +43,11 @@ struct DriveArguments {
 std::pair<std::string, std::string> link_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
-  if (colon == std::string::npos || (kind != "sim" && kind != "log" && kind != "udp"))
-    throw ModelError(
-        fmt::format("--link: {}: must be sim:EXPERIMENT, log:RECORDING or udp:HOST:PORT", text));
+  if (colon == std::string::npos ||
+      (kind != "sim" && kind != "log" && kind != "udp" && kind != "dynamixel"))
+    throw ModelError(fmt::format(
+        "--link: {}: must be sim:EXPERIMENT, log:RECORDING, udp:HOST:PORT or dynamixel:BUS.toml",
+        text));
   return {kind, text.substr(colon + 1)};
 }
 
@@ -154,6 +159,22 @@ LoopTimes run_until_end(DriveLoop& loop, RobotLink& link, RealTimeOptions times,
   return result;
 }
 
+/// Opens the link to a robot, `udp` or `dynamixel`.
+std::unique_ptr<RobotLink> open_link(const DriveArguments& arguments, const ArmDriver& driver,
+                                     [[maybe_unused]] double timestep) {
+  const auto [kind, address] = link_of(arguments.link);
+  if (kind == "udp") return std::make_unique<UdpLink>(address, driver);
+#ifdef TENDRIL_DYNAMIXEL
+  return std::make_unique<DynamixelLink>(
+      address, load_as<ContinuumDescription>(arguments.robot), driver, timestep);
+#else
+  throw ModelError(
+      fmt::format("--link: dynamixel:{}: this program was built without servos: build it with "
+                  "-DTENDRIL_DYNAMIXEL=ON",
+                  address));
+#endif
+}
+
 /// A robot elsewhere, in real time, until Ctrl-C.
 int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
   constexpr double kSpeedLimit = 1.0;  // ranges/s
@@ -167,10 +188,11 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
   times.target = target_of(arguments.target);
   static_cast<void>(video_options(run));  // refuses them before the run
   const ArmDriver::Options settings{.timestep = times.timestep,
-                                    .link_delay = 2.0 * options.link.delay + options.link.jitter};
+                                    .link_delay = 2.0 * options.link.delay + options.link.jitter,
+                                    .are_forces_late = false};
   const std::unique_ptr<ArmDriver> driver = driver_of(arguments.robot, settings);
   DriveLoop loop(*driver, options.safety);
-  UdpLink link(link_of(arguments.link).second, *driver);
+  const std::unique_ptr<RobotLink> link = open_link(arguments, *driver, times.timestep);
 
   const std::filesystem::path out =
       !run.out.empty() ? std::filesystem::path(run.out)
@@ -188,7 +210,15 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
                                                 .target = times.target});
     times.on_step = [&](const LoopStep& step) { recorder->take(step); };
   }
-  const LoopTimes result = run_until_end(loop, link, times, run.quiet);
+  link->begin();
+  const LoopTimes result = run_until_end(loop, *link, times, run.quiet);
+  bool has_let_go = true;
+  try {
+    link->finish();
+  } catch (const ModelError& error) {
+    complain(error.what());
+    has_let_go = false;
+  }
   std::string problem;
   Renderings renderings;
   if (recorder) {
@@ -197,7 +227,7 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
     if (problem.empty()) renderings = make_renderings(run, InterruptRequest(), out);
     simulation::seal_manifest(out);
   }
-  say("{}{}\n", counts_text(loop.counts(), loop.state()), link.summary());
+  say("{}{}\n", counts_text(loop.counts(), loop.state()), link->summary());
   say("times: {} steps of {:.3g} ms, late by {:.3g} ms on average and {:.3g} ms at most; {} "
       "skipped; "
       "the longest step took {:.3g} ms\n",
@@ -207,12 +237,13 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
     say("{}: rollout.h5 {}\n", (out / "").string(), fmt::join(renderings.files, " "));
   if (!problem.empty()) complain(fmt::format("{}: {}", (out / "rollout.h5").string(), problem));
   for (const std::string& line : renderings.problems) complain(line);
-  if (const std::string silent = link.problem(); !silent.empty()) complain(silent);
+  if (const std::string silent = link->problem(); !silent.empty()) complain(silent);
   const bool was_held = loop.counts().held == loop.counts().steps;
   if (was_held && loop.state() == DriveState::Running)
     complain("the robot did not tell where its target is: --target x,y,z does");
   if (loop.state() == DriveState::Fault) complain(driver->fault());
-  if (loop.state() != DriveState::Running || was_held) return kExitNotDriven;
+  if (loop.state() != DriveState::Running || was_held || link->has_failed() || !has_let_go)
+    return kExitNotDriven;
   return problem.empty() && renderings.problems.empty() ? 0 : kExitInputOutput;
 }
 
@@ -229,6 +260,7 @@ void add_drive_command(CommandLine& line) {
       .option(
           "--link", arguments->link,
           "the robot: sim:EXPERIMENT, one in a simulation; udp:HOST:PORT, one that listens there; "
+          "dynamixel:BUS.toml, servos on a serial bus; "
           "log:RECORDING, readings of one, to compare the commands")
       .required();
   command.option("--prefix", arguments->options.robot,
@@ -243,27 +275,29 @@ void add_drive_command(CommandLine& line) {
                  "resolution of commands over the range of an actuator; 0: exact [0]");
   command.option("--stale", arguments->stale,
                  "commands are held when no message has come for this time, s [0.1]");
-  command.option(
-      "--speed-limit", arguments->speed,
-      "largest speed of a command, ranges of its actuator per second [none; with udp 1]");
+  command.option("--speed-limit", arguments->speed,
+                 "largest speed of a command, ranges of its actuator per second [none; with udp "
+                 "and dynamixel 1]");
   command.option("--target", arguments->target,
-                 "with udp: position x,y,z of the target in the frame of the base, m [told by the "
+                 "with udp and dynamixel: position x,y,z of the target in the frame of the base, m "
+                 "[told by the "
                  "robot]");
-  command.option("--rate", arguments->rate, "with udp: steps per second [100]");
+  command.option("--rate", arguments->rate, "with udp and dynamixel: steps per second [100]");
   command.option("--cut", arguments->cut, "the link is cut at this time, s [never]");
   command.option("--stop", arguments->stop, "emergency stop at this time, s [never]");
   add_run_options(command, run);
   command.footer(
       "Example: tendril drive scenes/tube_insertion/arm_sensed.toml --link "
       "sim:scenes/tube_insertion/sensed.toml --delay 0.004\n"
-      "A robot that is driven with udp has its log, a recording, in out/<robot file>-drive unless "
+      "A robot that is driven with udp or dynamixel has its log, a recording, in out/<robot file>-drive unless "
       "--out names another folder: tendril rollout replay makes the steps again.\n"
       "Exit codes: those of tendril run; with log: 0 all commands are bitwise those recorded, 1 "
-      "some differ; with udp: 0 the robot was driven to the end, 1 its commands were held then");
+      "some differ; with udp and dynamixel: 0 the robot was driven to the end, 1 its commands were "
+      "held then");
   command.action([arguments, run] {
     const auto [kind, file] = link_of(arguments->link);
     run->file = file;
-    if (kind == "udp") return drive_robot(*arguments, *run);
+    if (kind == "udp" || kind == "dynamixel") return drive_robot(*arguments, *run);
     return kind == "log" ? drive_by_log(*arguments, file, run->quiet)
                          : drive_simulation(*arguments, *run);
   });

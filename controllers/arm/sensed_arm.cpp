@@ -48,6 +48,10 @@ CoordinateSpring spring_of(const ArmCoordinate& coordinate, std::span<const Serv
           coordinate.sign * rest + coordinate.offset};
 }
 
+bool has_drums(const ArmObservations& observations) {
+  return std::ranges::any_of(observations.uses, [](const auto& use) { return use.drum_of >= 0; });
+}
+
 /// Refuses arms that the estimator does not describe.
 void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                        const ArmObservations& observations) {
@@ -57,7 +61,8 @@ void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanic
   if (robot.last_turning() >= 0) refuse("sections turn on their base");
   if (!mechanics.twists().empty()) refuse("sections twist");
   if (mechanics.options().guide_length > 0.0) refuse("the arm has a guide");
-  if (observations.sensors.empty()) refuse("the robot file has no [[sensor]] that tells the shape");
+  if (observations.sensors.empty() && !has_drums(observations))
+    refuse("the robot file has no [[sensor]] that tells the shape");
   for (std::size_t k = 0; k < mechanics.coordinates().size(); ++k) {
     const CoordinateSpring spring = spring_of(mechanics.coordinates()[k], mechanics.servos());
     if (!(spring.stiffness > 0.0 && spring.damping > 0.0))
@@ -71,7 +76,8 @@ SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, dou
     : estimator(layout.part(ArmEstimatorMemory(n, t, observations.sensors, timestep).layout)),
       began(layout.flag()),
       moment(layout.vector(n)),
-      tensions(layout.vector(t)) {}
+      tensions(layout.vector(t)),
+      drums(layout.vector(has_drums(observations) ? t : 0)) {}
 
 ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                                   std::span<const TendonRoute> routes, const ArmChain& chain,
@@ -124,7 +130,8 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
       observations_(std::move(observations)),
       tendons_(robot, routes),
       estimator_(elastic_arm(robot, mechanics, routes, chain_, R_WB.transpose() * gravity),
-                 observations_.sensors, {.timestep = timestep}),
+                 observations_.sensors,
+                 {.timestep = timestep, .tension_deviations = observations_.tension_deviations}),
       memory_(robot.coordinate_count(), tendons_.tendon_count(), observations_, timestep),
       start_(q),
       estimate_(estimator_.empty_estimate()),
@@ -150,7 +157,7 @@ void SensedArm::read(std::span<const double> readings, std::span<const bool> arr
     first += width;
     if (use.tension_of >= 0 && std::isfinite(numbers[0]))
       memory_.tensions(next)[use.tension_of] = numbers[0];
-    if (!arrived[i] || use.sensor < 0) continue;
+    if (!arrived[i] || use.sensor < 0 || use.drum_of >= 0) continue;
     const std::span<double> values = std::span(values_[static_cast<std::size_t>(use.sensor)].data(),
                                                static_cast<std::size_t>(use.index + use.width))
                                          .subspan(static_cast<std::size_t>(use.index));
@@ -164,6 +171,28 @@ void SensedArm::read(std::span<const double> readings, std::span<const bool> arr
   }
 }
 
+/// Collects the readings of drums. Where the tension T is measured too, the length of the tendon is
+/// what is paid out and stretched, l = c + (T - p) / k: unless it is slack.
+void SensedArm::read_drums(std::span<const double> readings, std::span<const bool> arrived,
+                           std::span<double> next) noexcept {
+  constexpr double kSlack = 6.0;  // deviations of the tension: no noise makes a slack one taut
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < observations_.uses.size(); ++i) {
+    const ArmObservations::Use& use = observations_.uses[i];
+    const double drum = readings[first];
+    first += static_cast<std::size_t>(use.is_orientation ? 4 : use.width);
+    if (use.drum_of < 0 || !arrived[i] || !std::isfinite(drum)) continue;
+    memory_.drums(next)[use.drum_of] = drum;
+    if (use.sensor < 0) continue;
+    const auto t = static_cast<std::size_t>(use.drum_of);
+    const double tension = memory_.tensions(next)[use.drum_of];
+    if (tension <= kSlack * observations_.tension_deviations[t]) continue;
+    const ArmTendon& tendon = mechanics_.tendon_drive().tendons()[t];
+    values_[static_cast<std::size_t>(use.sensor)][use.index] =
+        drum + (tension - tendon.offset) / tendon.stiffness;
+  }
+}
+
 void SensedArm::sense(std::span<const double> readings, std::span<const bool> arrived,
                       std::span<const double> tendon_commands, std::span<double> next,
                       ArmMechanics::State& state) noexcept {
@@ -171,9 +200,13 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
   if (!memory_.began(next)) {
     estimator_.start(own, start_);
     memory_.began(next) = true;
+    for (Eigen::Index t = 0; t < memory_.drums(next).size(); ++t)
+      memory_.drums(next)[t] = tendon_commands[static_cast<std::size_t>(t)];
   }
   read(readings, arrived, next);
-  // Tensions at the commands of the last step, at the shape that was estimated then.
+  read_drums(readings, arrived, next);
+  // Tensions at the commands of the last step, or where the drums are, at the shape that was
+  // estimated then.
   estimate_.q = estimator_.coordinates(own);
   tendons_.lengths(estimate_.q, lengths_);
   const std::span<const ArmTendon> tendons = mechanics_.tendon_drive().tendons();
@@ -181,6 +214,13 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
     const auto k = static_cast<Eigen::Index>(t);
     input_.tension[k] = tendons[t].tension(tendon_commands[t], lengths_[k], 0.0) -
                         tendons[t].holding_stiffness() * lengths_[k];
+  }
+  for (const ArmObservations::Use& use : observations_.uses) {
+    if (use.drum_of < 0) continue;
+    const auto k = static_cast<Eigen::Index>(use.drum_of);
+    const ArmTendon& tendon = tendons[static_cast<std::size_t>(use.drum_of)];
+    input_.tension[k] = tendon.tension(memory_.drums(next)[k], lengths_[k], 0.0) -
+                        tendon.holding_stiffness() * lengths_[k];
   }
   for (const ArmObservations::Use& use : observations_.uses) {
     if (use.tension_of < 0) continue;

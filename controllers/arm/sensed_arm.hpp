@@ -39,6 +39,7 @@ class SensedArm {
     Slot<bool> began;
     MatrixSlot<Eigen::VectorXd> moment;    ///< of servos and motors where bends are 0 [N m], [N]
     MatrixSlot<Eigen::VectorXd> tensions;  ///< measured last [N]
+    MatrixSlot<Eigen::VectorXd> drums;     ///< read last [m]; of an arm with drum encoders
   };
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
 
@@ -64,6 +65,8 @@ class SensedArm {
                                               const Eigen::Vector3d& gravity);
   void read(std::span<const double> readings, std::span<const bool> arrived,
             std::span<double> next) noexcept;
+  void read_drums(std::span<const double> readings, std::span<const bool> arrived,
+                  std::span<double> next) noexcept;
   void spread(ArmMechanics::State& state) noexcept;
 
   const ArmMechanics& mechanics_;

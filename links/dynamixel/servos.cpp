@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
+
+#include "tendril/model_error.hpp"
 
 namespace tendril::dynamixel {
 namespace {
@@ -106,12 +109,18 @@ void Servos::torque_on() {
 }
 
 void Servos::torque_off() {
-  for (const Byte id : ids_) {
-    bus_->write(id, kWatchdog, 0);
-    bus_->write(id, kTorqueEnable, 0);
-  }
   watchdog_ = 0;
   check_watchdog_ = true;
+  std::optional<ModelError> first;
+  for (const Byte id : ids_) {
+    try {
+      bus_->write(id, kTorqueEnable, 0);
+      bus_->write(id, kWatchdog, 0);
+    } catch (const ModelError& error) {
+      if (!first) first = error;
+    }
+  }
+  if (first) throw *first;
 }
 
 int Servos::read(Time deadline) noexcept {

@@ -44,6 +44,7 @@ class Servos {
   /// Makes the present angles the goals, starts the watchdogs and switches torque on, also after a
   /// watchdog has stopped a servo. Throws ModelError.
   void torque_on();
+  /// Lets go. Throws ModelError naming the first servo that does not answer; the others let go.
   void torque_off();
 
   /// Reads all servos. Returns how many have answered. A silent servo takes all the time there is.

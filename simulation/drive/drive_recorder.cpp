@@ -59,6 +59,7 @@ RunChanges changes(const ArmDriver& driver, const DriverSettings& settings) {
 std::string to_json(const DriverSettings& settings) {
   Json json = {{"timestep", settings.driver.timestep},
                {"link_delay", settings.driver.link_delay},
+               {"are_forces_late", settings.driver.are_forces_late},
                {"stale_after", settings.safety.stale_after},
                {"speed_limit", settings.safety.speed_limit},  // infinite: null
                {"target", nullptr},
@@ -80,6 +81,7 @@ DriverSettings driver_settings(const std::string& text) {
     settings.robot = json.at("robot").get<std::string>();
     settings.driver.timestep = number("timestep");
     settings.driver.link_delay = number("link_delay");
+    settings.driver.are_forces_late = json.at("are_forces_late").get<bool>();
     settings.safety.stale_after = number("stale_after");
     settings.safety.speed_limit = number("speed_limit");
     if (!json.at("target").is_null()) {

@@ -93,6 +93,8 @@ const char* unit_of(const mjModel& model, int sensor) {
       return "J";
     case mjSENS_CLOCK:
       return "s";
+    case mjSENS_PLUGIN:  // of a drum
+      return model.sensor_objtype[sensor] == mjOBJ_TENDON ? "m" : "";
     default:
       return "";
   }
@@ -108,7 +110,7 @@ const char* unit_of_other(const mjModel& model, int sensor) {
     if (const auto own = names.element(name); own && names::reading(std::string(*own)) == *shown)
       return unit_of(model, i);
   }
-  return "";
+  return unit_of(model, sensor);
 }
 
 /// Names and units of the coordinates of an arm, as its commands have them.

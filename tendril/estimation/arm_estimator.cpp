@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
 
 namespace tendril {
@@ -27,8 +29,14 @@ void triangularize(MatrixXd& stacked, VectorXd& workspace) noexcept {
   }
 }
 
-const ArmEstimatorOptions& checked(const ArmEstimatorOptions& options) {
+const ArmEstimatorOptions& checked(const ArmEstimatorOptions& options, int tendon_count) {
   const char* const object = "arm estimator";
+  const std::size_t count = options.tension_deviations.size();
+  if (count != 0 && count != static_cast<std::size_t>(tendon_count))
+    throw ModelError("arm estimator: tension_deviations has " + std::to_string(count) +
+                     " values, must have " + std::to_string(tendon_count));
+  for (const double deviation : options.tension_deviations)
+    require(object, "tension_deviations", deviation, kNotNegative, "N");
   require(object, "timestep", options.timestep, kPositive, "s");
   require(object, "bend_noise", options.bend_noise, kNotNegative, "rad sqrt(s)");
   require(object, "force_noise", options.force_noise, kNotNegative, "N/sqrt(s)");
@@ -73,7 +81,7 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
                            const ArmEstimatorOptions& options)
     : arm_(arm),
       sensors_(arm, sensors),
-      options_(checked(options)),
+      options_(checked(options, arm.tendon_count())),
       memory_(arm.coordinate_count(), arm.tendon_count(), sensors, options.timestep) {
   const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), N = arm.state_size();
   arrived_.assign(memory_.delays.size(), 0);
@@ -83,7 +91,12 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
   residual_.setZero(std::max(1, sensors_.largest_row_count()));
   L_.setZero(N, N);
   F_ = L_;
-  stacked_.setZero(N + n + 3 + t, N);
+  const std::vector<double>& deviations = options_.tension_deviations;
+  if (!std::ranges::all_of(deviations, is_0)) {
+    tension_noise_ = VectorXd::Map(deviations.data(), t);
+    by_tension_.setZero(n, t);
+  }
+  stacked_.setZero(N + n + 3 + t + tension_noise_.size(), N);
   by_x_.setZero(residual_.size(), N);
   noise_.setZero(n, n);
   input_ = {VectorXd::Zero(t), VectorXd::Zero(n), {}};
@@ -170,8 +183,17 @@ void ArmEstimator::predict() noexcept {
   stacked_.block(N, n, n, n) = noise_.transpose();
   stacked_.block(N, 0, n, n) = h * noise_.transpose();
   stacked_.block<3, 3>(N + n, 2 * n).diagonal().setConstant(options_.force_noise * std::sqrt(h));
-  stacked_.bottomRightCorner(t, t).diagonal().setConstant(options_.friction_deviation *
-                                                          std::sqrt(1.0 - keep * keep));
+  stacked_.block(N + n + 3, N - t, t, t)
+      .diagonal()
+      .setConstant(options_.friction_deviation * std::sqrt(1.0 - keep * keep));
+  if (tension_noise_.size() > 0) {  // column k: what the noise of tension k does to q'
+    by_tension_.noalias() = -h * arm_.tendons().jacobian().transpose();
+    for (Eigen::Index k = 0; k < t; ++k)
+      by_tension_.col(k) *= tension_noise_[k] * (1.0 + x_[2 * n + 3 + k]);
+    factor.solveInPlace(by_tension_);
+    stacked_.block(N + n + 3 + t, n, t, n) = by_tension_.transpose();
+    stacked_.block(N + n + 3 + t, 0, t, n) = h * by_tension_.transpose();
+  }
   triangularize(stacked_, workspace_);
   L_ = stacked_.topRows(N).transpose();
 

@@ -20,9 +20,11 @@ struct ArmEstimatorOptions {
   double force_noise = 1.0;         ///< random walk of the external force [N/sqrt(s)], >= 0
   double friction_deviation = 0.1;  ///< of the share eta that tendons lose [], >= 0
   double friction_time = 1.0;       ///< in which friction forgets its share [s], > 0
-  double start_bend = 0.1;          ///< deviation of q at the start [rad], >= 0
-  double start_rate = 0.1;          ///< of q' [rad/s], >= 0
-  double start_force = 1.0;         ///< of the external force, each component [N], >= 0
+  /// One per tendon: of its tension as input, independent in each step [N], >= 0; empty: 0.
+  std::vector<double> tension_deviations{};
+  double start_bend = 0.1;   ///< deviation of q at the start [rad], >= 0
+  double start_rate = 0.1;   ///< of q' [rad/s], >= 0
+  double start_force = 1.0;  ///< of the external force, each component [N], >= 0
 };
 
 /// Estimate of an arm at one time; base frame, SI units. Order of q: ContinuumRobot.
@@ -125,7 +127,8 @@ class ArmEstimator {
   ArmEstimatorMemory memory_;
   std::vector<int> arrived_;  // in this step, by sensor
   Eigen::VectorXd x_, linearized_at_, residual_, gain_, phi_, moment_noise_, workspace_;
-  Eigen::MatrixXd L_, F_, stacked_, by_x_, noise_;
+  Eigen::VectorXd tension_noise_;  // empty: tensions are exact
+  Eigen::MatrixXd L_, F_, stacked_, by_x_, noise_, by_tension_;
   ArmInput input_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, by_tip_;
   Eigen::Matrix<double, 3, Eigen::Dynamic> by_q_;

@@ -19,8 +19,11 @@ struct ArmObservations {
     bool is_orientation = false;
     double factor = 1.0, offset = 0.0;  ///< see Observed
     int tension_of = -1;                ///< tendon whose tension it is, or -1
+    int drum_of = -1;                   ///< tendon whose drum it is, or -1
   };
   std::vector<Use> uses;
+  /// One per tendon: of the tension that is measured, or follows from its drum [N]; 0 of others.
+  std::vector<double> tension_deviations;
 };
 
 }  // namespace tendril

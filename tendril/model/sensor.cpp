@@ -51,15 +51,17 @@ void require_sampled(std::span<const RobotSensor> sensors, double timestep) {
 void write_sensors(std::span<const RobotSensor> sensors, const std::string& plugin,
                    MjcfDocument& mjcf) {
   for (const RobotSensor& sensor : sensors) {
+    const auto add = [&](std::string_view type, const std::string& name) -> XmlNode& {
+      require_free(mjcf, sensor, name);
+      XmlNode& node = mjcf.sensor.add(type, {{"name", name}});
+      if (type == "plugin") node.set("plugin", plugin).set("instance", names::kController);
+      return node;
+    };
     for (const EngineSensor& one : sensor.sensors) {
-      require_free(mjcf, sensor, one.name);
-      XmlNode& node = mjcf.sensor.add(one.type, {{"name", one.name}});
+      if (one.type == "plugin" && plugin.empty()) continue;
+      XmlNode& node = add(one.type, one.name);
       for (const auto& [key, value] : one.attributes) node.set(key, value);
-      if (plugin.empty()) continue;
-      require_free(mjcf, sensor, names::reading(one.name));
-      mjcf.sensor.add("plugin", {{"name", names::reading(one.name)},
-                                 {"plugin", plugin},
-                                 {"instance", names::kController}});
+      if (!plugin.empty()) add("plugin", names::reading(one.name));
     }
   }
 }

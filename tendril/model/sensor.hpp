@@ -29,7 +29,7 @@ struct Observed {
 /// A sensor of the engine, and what the robot's computer reads of it.
 struct EngineSensor {
   std::string name;  ///< "tracker_position", without attach prefix
-  std::string type;  ///< element of MJCF, "framepos"
+  std::string type;  ///< element of MJCF, "framepos"; "plugin": of the robot's controller
   std::vector<std::pair<std::string, std::string>> attributes;
   int width = 1;                ///< numbers
   bool is_orientation = false;  ///< a unit quaternion
@@ -39,6 +39,7 @@ struct EngineSensor {
   std::vector<Fault> imperfections;                 ///< between its value and the reading
   std::optional<Observed> observed = std::nullopt;  ///< if estimators of such robots use it
   int tension_of = -1;                              ///< tendon whose tension it measures, or -1
+  int drum_of = -1;  ///< tendon whose drum it measures, or -1; the controller's plugin does
 };
 
 /// A `[[sensor]]` of a robot file: sensors of the engine, with what they need in the model.

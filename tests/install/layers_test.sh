@@ -37,6 +37,7 @@ controllers/*          : tendril tendril/* controllers/interface controllers/wat
 controllers            : tendril controllers/*
 binding                : tendril tendril/* controllers controllers/*
 drive                  : tendril tendril/* controllers controllers/* binding
+drive/dynamixel        : tendril tendril/model drive links/dynamixel
 plugin                 : tendril tendril/* controllers controllers/* binding
 
 simulation/files       : tendril tendril/model
@@ -51,7 +52,7 @@ simulation/plan        : tendril tendril/* controllers/arm plugin simulation/sce
 rendering              : tendril tendril/model tendril/recording simulation/files simulation/engine simulation/scene simulation/rollout
 
 apps/tendril/window    : tendril tendril/* simulation/* rendering
-apps/tendril           : tendril tendril/* controllers/interface drive simulation/* rendering apps/tendril/window bench/published
+apps/tendril           : tendril tendril/* controllers/interface drive drive/* simulation/* rendering apps/tendril/window bench/published
 apps/examples          : tendril/* controllers/interface plugin simulation/rollout
 python/src             : tendril tendril/* controllers controllers/* binding drive plugin simulation/* rendering
 

@@ -87,12 +87,16 @@ class Servo:
         address, size, _ = REGISTERS[name]
         self.memory[address : address + size] = (value % 256**size).to_bytes(size, "little")
 
+    @property
+    def is_driven(self):
+        return self.get("torque_enable") and self.get("bus_watchdog") != WATCHDOG_STOP
+
     def move(self):
         """Moves the horn to the present time."""
         now = time.monotonic()
         passed, error = now - self.moved, self.get("goal_position") - self.position
         self.moved = now
-        is_driven = self.get("torque_enable") and self.get("bus_watchdog") != WATCHDOG_STOP
+        is_driven = self.is_driven
         new = self.get("goal_position") - error * math.exp(-passed / self.lag) if is_driven else self.position
         speed = (new - self.position) / passed if passed > 0 else 0.0
         self.position = new
@@ -189,8 +193,12 @@ class Emulator:
                 data = data[1:]
         return data
 
+    def before(self, number, instruction, parameters):
+        """Something that happens before a request is served; none here."""
+
     def serve(self, number, instruction, parameters):
         self.requests.append((number, instruction, parameters))
+        self.before(number, instruction, parameters)
         for servo in self.servos.values():
             servo.hear()
         address, size = int.from_bytes(parameters[:2], "little"), int.from_bytes(parameters[2:4], "little")

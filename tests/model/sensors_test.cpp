@@ -120,6 +120,19 @@ TEST_CASE("sensors: encoders have the lengths of tendons, joints turned by the s
   CHECK_FALSE(one.has(mjOBJ_SENSOR, "s_a"));
 }
 
+TEST_CASE("sensors: a drum is a sensor of the controller, and of no model without one", "[mjcf]") {
+  std::string arm = kArm;
+  for (std::size_t at = 0; (at = arm.find("mass", at)) != std::string::npos; at += 20)
+    arm.insert(at, "bend_servo = true\n");
+  const std::string robot = arm + kTendons + sensor("drum_encoder");
+  CHECK_FALSE(simulation(robot).has(mjOBJ_SENSOR, "s_a"));
+  const std::string mjcf =
+      model_mjcf(parse_model(robot + "[controller]\nplugin = \"tendril.reach\"\n", "arm.toml"));
+  CHECK_THAT(mjcf, Catch::Contains("<plugin name=\"s_a\" plugin=\"tendril.reach\" "
+                                   "instance=\"controller\" objname=\"a\" "
+                                   "objtype=\"tendon\"/>"));
+}
+
 TEST_CASE("sensors: encoders of servos have the coordinates of the sections", "[mjcf]") {
   Random random(GENERATE(range(0u, 6u)));
   std::string arm = kArm;
@@ -346,6 +359,13 @@ TEST_CASE("sensors: what is refused, and how it is said", "[mjcf]") {
        "arm.toml:15: sensor 1: unknown key 'places'"},
       {"encoder of an arm without tendons", kArm + sensor("tendon_encoder"),
        "arm.toml:13: sensor 1: kind = 'tendon_encoder': needs a [[tendon]] or a [[chamber]]"},
+      {"drum encoder without tendons", kArm + sensor("drum_encoder") + controller,
+       "arm.toml:13: sensor 1: kind = 'drum_encoder': needs a [[tendon]] with command = "
+       "\"length\""},
+      {"drum of a tendon that is commanded by its tension",
+       kArm + kTendons + "command = \"tension\"\n" + sensor("drum_encoder", "tendons = [\"b\"]\n") +
+           controller,
+       "arm.toml:26: sensor 1: tendons = [ 'b' ]: must be names of a"},
       {"encoder of lengths that are constant", kArm + sensor("length_encoder"),
        "arm.toml:13: sensor 1: kind = 'length_encoder': needs a section with a servo or motor of "
        "its length"},

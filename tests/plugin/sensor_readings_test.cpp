@@ -194,6 +194,91 @@ TEST_CASE("readings: an encoder with backlash follows within its dead zone", "[p
   CHECK(largest > 4.0 * kWidth);
 }
 
+TEST_CASE("readings: a drum pays out what of its tendon is not stretched", "[plugin]") {
+  // Tendons of 4000 N/m; a helix has a length of its own in the straight arm. A force on the tip,
+  // one way and the other, makes some slack. A motor becomes weaker, which its controller does not
+  // know: its drum is dragged.
+  const bool is_helix = GENERATE(false, true);
+  CAPTURE(is_helix);
+  constexpr double kStiffness = 4000.0, kPretension = 1.0, kDamping = 0.003;
+  std::string tendons;
+  for (int i = 0; i < 6; ++i) {
+    const std::string angle = std::to_string(2.1 * i + 0.3);
+    tendons += "[[tendon]]\nname = \"t" + std::to_string(i) +
+               "\"\nsection = " + std::to_string(1 + i / 3) + "\nangle = " +
+               (is_helix ? "[" + angle + ", " + std::to_string(2.1 * i + 1.0) + "]" : angle) +
+               "\ndistance = 0.006\nstiffness = 4000\nmax_tension = 20\n";
+  }
+  const ModelPtr model =
+      load_one_arm("kind = \"continuum\"\n" + small_sections() + tendons +
+                   table("drum_encoder", "") + "[controller]\nplugin = \"tendril.reach\"\n");
+  const DataPtr data = make_data(model);
+  const int tip = model->site_bodyid[mj_name2id(model.get(), mjOBJ_SITE, "A_tip")];
+  int held = 0, slack = 0, dragged = 0;
+  std::vector<std::vector<double>> before(6, {0.0});
+  run(model, data, 1500, [&](int k) {
+    for (int i = 0; i < 6; ++i) {
+      const std::string name = "A_t" + std::to_string(i), drum_name = "A_s_t" + std::to_string(i);
+      const int actuator = mj_name2id(model.get(), mjOBJ_ACTUATOR, name.c_str());
+      const int tendon = mj_name2id(model.get(), mjOBJ_TENDON, name.c_str());
+      const double drum = sensor(model, data, drum_name)[0];
+      const double tension = sensor(model, data, name + "_tension")[0];
+      const double length =
+          sensor(model, data, name + "_length")[0] - model->tendon_length0[tendon];
+      const double stretched =
+          length + kDamping * data->ten_velocity[tendon] - (tension - kPretension) / kStiffness;
+      if (tension > 0.0) REQUIRE(drum == Approx(stretched).margin(1e-12));
+      const double most = model->actuator_forcerange[2 * actuator + 1];
+      if (tension == 0.0) {
+        REQUIRE(drum >= stretched);
+        ++slack;
+      } else if (tension == most) {
+        ++dragged;
+      }
+      if (tension < most) {
+        REQUIRE(drum == Approx(data->ctrl[model->actuator_ctrladr[actuator]]).margin(1e-12));
+        ++held;
+      }
+      REQUIRE(sensor(model, data, drum_name + "_reading") == before[std::size_t(i)]);
+      before[std::size_t(i)] = {drum};
+    }
+    if (k == 700)
+      model->actuator_forcerange[2 * mj_name2id(model.get(), mjOBJ_ACTUATOR, "A_t4") + 1] = 2.0;
+    data->xfrc_applied[6 * tip] = 1.5 * std::sin(0.02 * k);
+  });
+  CAPTURE(held, slack, dragged);
+  CHECK(held > 1000);
+  CHECK(slack > 100);
+  CHECK(dragged > 100);
+}
+
+TEST_CASE("readings: a drum whose servo is stuck stays there", "[plugin]") {
+  std::string tendons;
+  for (int i = 0; i < 3; ++i)
+    tendons += "[[tendon]]\nname = \"t" + std::to_string(i) +
+               "\"\nangle = " + std::to_string(2.1 * i) + "\ndistance = 0.006\n";
+  const ModelPtr model =
+      load_one_arm("kind = \"continuum\"\n" + small_sections("bend_servo = true\n") + tendons +
+                   table("drum_encoder", "") + "[controller]\nplugin = \"tendril.reach\"\n");
+  const DataPtr data = make_data(model);
+  const int a = mj_name2id(model.get(), mjOBJ_ACTUATOR, "A_t0");
+  double stuck = 0.0, moved = 0.0;
+  run(model, data, 600, [&](int k) {
+    const double drum = sensor(model, data, "A_s_t0")[0];
+    mjtNum &gain = model->actuator_gainprm[mjNGAIN * a],
+           &control = data->ctrl[model->actuator_ctrladr[a]];
+    if (k == 300) {  // as a fault of the experiment does it
+      stuck = control;
+      model->actuator_biasprm[mjNBIAS * a] += gain * stuck;
+      gain = 0.0;
+    }
+    if (k <= 300) return;
+    REQUIRE(drum == Approx(stuck).margin(1e-12));
+    moved = std::max(moved, std::abs(control - stuck));
+  });
+  CHECK(moved > 1e-4);
+}
+
 TEST_CASE("readings: forces and accelerations are those of the step before", "[plugin]") {
   const auto kind =
       GENERATE(values<std::pair<const char*, const char*>>({{"base_force", "s_force"},

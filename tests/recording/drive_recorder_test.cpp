@@ -73,7 +73,9 @@ struct WanderingRobot {
   }
 
   DriverSettings settings{.robot = {},
-                          .driver = {.timestep = kTimestep, .link_delay = 0.004},
+                          .driver = {.timestep = kTimestep,
+                                     .link_delay = 0.004,
+                                     .are_forces_late = false},
                           .safety = {.stale_after = 0.05, .speed_limit = 2.0},
                           .target = Eigen::Isometry3d(Eigen::Translation3d(0.04, 0.01, 0.17))};
   ArmDriver driver;

@@ -1,8 +1,10 @@
 #include "tendril/model/continuum/observations.hpp"
 
 #include <cmath>
+#include <optional>
 
 #include "tendril/model/continuum/description.hpp"
+#include "tendril/model/continuum/tendon_statics.hpp"
 
 namespace tendril {
 namespace {
@@ -46,6 +48,14 @@ double variance(const EngineSensor& sensor) {
   return sum;
 }
 
+/// Deviation of what measures the tension of a tendon [N]; nothing: its tension is not measured.
+std::optional<double> measured_tension_deviation(const ContinuumDescription& robot, int tendon) {
+  for (const RobotSensor& table : robot.sensors)
+    for (const EngineSensor& one : table.sensors)
+      if (one.tension_of == tendon) return std::sqrt(variance(one));
+  return std::nullopt;
+}
+
 bool is_same_place(const BodyPlace& a, const BodyPlace& b) {
   return a.section == b.section && a.fraction == b.fraction;
 }
@@ -54,28 +64,47 @@ bool is_same_place(const BodyPlace& a, const BodyPlace& b) {
 
 ArmObservations observations(const ContinuumDescription& robot, double timestep) {
   ArmObservations all;
+  all.tension_deviations.resize(static_cast<std::size_t>(tendon_count(robot)));
   for (const RobotSensor& table : robot.sensors) {
     const std::size_t first = all.sensors.size();
     for (const EngineSensor& one : table.sensors) {
       ArmObservations::Use& use = all.uses.emplace_back();
       use.tension_of = one.tension_of;
+      use.drum_of = one.drum_of;
+      use.is_orientation = one.is_orientation;
+      use.width = one.is_orientation ? 3 : one.width;
+      double stretch_deviation = 0.0;  // of the length that follows from a drum [m]
+      if (one.tension_of >= 0)
+        all.tension_deviations[static_cast<std::size_t>(one.tension_of)] = std::sqrt(variance(one));
+      if (one.drum_of >= 0) {
+        const auto t = static_cast<std::size_t>(one.drum_of);
+        const double stiffness = robot.tendons[t].stiffness;
+        const std::optional<double> tension = measured_tension_deviation(robot, one.drum_of);
+        if (!tension) {
+          all.tension_deviations[t] = stiffness * std::sqrt(variance(one));
+          continue;
+        }
+        stretch_deviation = *tension / stiffness;
+      }
       if (!one.observed) continue;
       const Observed& observed = *one.observed;
+      const double model = model_deviation(observed, robot);
+      const double deviation =
+          std::sqrt(variance(one) + model * model + stretch_deviation * stretch_deviation);
       std::size_t s = first;
-      while (s < all.sensors.size() && (all.sensors[s].kind != observed.kind ||
-                                        !is_same_place(all.sensors[s].place, observed.place)))
+      while (s < all.sensors.size() &&
+             (all.sensors[s].kind != observed.kind ||
+              !is_same_place(all.sensors[s].place, observed.place) ||
+              (one.drum_of >= 0 && all.sensors[s].deviation != deviation)))
         ++s;
       if (s == all.sensors.size()) {
-        const double model = model_deviation(observed, robot);
         all.sensors.push_back({.kind = observed.kind,
-                               .deviation = std::sqrt(variance(one) + model * model),
+                               .deviation = deviation,
                                .place = observed.place,
                                .delay = table.delay + (one.is_late ? timestep : 0.0)});
       }
       use.sensor = static_cast<int>(s);
       use.index = observed.index;
-      use.is_orientation = one.is_orientation;
-      use.width = one.is_orientation ? 3 : one.width;
       use.factor = observed.factor;
       use.offset = observed.offset;
     }

@@ -90,6 +90,26 @@ void read_tendon_encoder(const Fields& fields, const ContinuumDescription& robot
   }
 }
 
+/// Encoders of the drums that pay out the tendons whose length is commanded.
+void read_drum_encoder(const Fields& fields, const ContinuumDescription& robot,
+                       RobotSensor& sensor) {
+  std::vector<std::string> names;
+  for (const Tendon& tendon : robot.tendons)
+    if (tendon.command == TendonCommand::Length) names.push_back(tendon.name);
+  if (names.empty())
+    fields.refuse("kind",
+                  "needs a [[tendon]] with command = \"length\": others do not stretch, their "
+                  "drum has the length of a tendon_encoder");
+  for (const std::string& tendon : read_names(fields, "tendons", names)) {
+    add_element_sensor(sensor, tendon, "plugin", "objname");
+    EngineSensor& one = sensor.sensors.back();
+    one.attributes.emplace_back("objtype", "tendon");
+    one.is_late = true;
+    one.drum_of = tendon_index(robot, tendon);
+    one.observed = Observed{.kind = SensorKind::TendonLength, .index = one.drum_of};
+  }
+}
+
 void read_tendon_force(const Fields& fields, const ContinuumDescription& robot,
                        RobotSensor& sensor) {
   for (const std::string& tendon : read_tendon_names(fields, robot, false)) {
@@ -222,6 +242,7 @@ constexpr SensorRow<ContinuumDescription> kKinds[]{
     {"bend_encoder", {}, kServoEncoderKeys, read_bend_encoder},
     {"length_encoder", {}, kServoEncoderKeys, read_length_encoder},
     {"tendon_encoder", {}, kEncoderKeys, read_tendon_encoder},
+    {"drum_encoder", {}, kEncoderKeys, read_drum_encoder},
     {"tendon_force", {}, kForceKeys, read_tendon_force},
     {"curvature", {}, kPlaceKeys, read_curvature},
     {"markers", {}, kPlaceKeys, read_markers},

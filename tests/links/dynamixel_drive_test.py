@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""`tendril drive` with servos of a bus, against an emulated arm whose body is not that of the robot file.
+
+usage: dynamixel_drive_test.py PROGRAM
+"""
+
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+from dynamixel_emulator import WATCHDOG_STOP, Emulator, Servo
+from emulated_arm import EmulatedArm
+
+PROGRAM = ""
+FOLDER = Path(__file__).parent
+ROBOT, BUS = FOLDER / "tendon_arm.toml", FOLDER / "tendon_arm_bus.toml"
+TARGET = (0.06, 0.03, 0.17)  # m
+RATE = 50  # Hz
+DEADLINE = 300.0  # s, for what takes seconds
+CURRENTS = '[[sensor]]\nkind = "tendon_force"\nname = "force"\nnoise = 0.2\n\n'
+
+
+class DriveTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def model(self, stiffness, friction):
+        """The plain model of an arm whose stiffness is another than that of the robot file, by a factor."""
+        text = re.sub(
+            r"(bending_stiffness) = (\S+)", lambda m: f"{m[1]} = {stiffness * float(m[2])}", ROBOT.read_text()
+        )
+        text = re.sub(r"(max_tension = .*)", rf"\1\nfriction = {friction}", text) if friction else text
+        Path(self.folder, "real.toml").write_text(text)
+        model = self.folder / "real.xml"
+        words = [PROGRAM, "model", "--plain", self.folder / "real.toml", "-o", model]
+        subprocess.run(words, check=True, capture_output=True)
+        return model
+
+    def with_currents(self):
+        """A robot file that measures tensions too."""
+        file = self.folder / "with_currents.toml"
+        file.write_text(ROBOT.read_text().replace("[controller]", CURRENTS + "[controller]"))
+        return file
+
+    def emulated(self, stiffness=1.0, tendon_friction=0.0, **options):
+        arm = EmulatedArm(self.model(stiffness, tendon_friction), BUS, 1 / RATE, **options)
+        self.addCleanup(arm.__exit__)
+        return arm
+
+    def drive(self, bus, *more, robot=ROBOT, target=TARGET):
+        """Starts the program with the text of a bus file."""
+        file = self.folder / "bus.toml"
+        file.write_text(bus)
+        words = ["--rate", RATE, "--target", ",".join(map(str, target)), "--stale", 5, "--quiet", *more]
+        process = subprocess.Popen(
+            [PROGRAM, "drive", robot, "--link", f"dynamixel:{file}", *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait(self, condition, process):
+        end = time.monotonic() + DEADLINE
+        while not condition():
+            if process.poll() is not None:
+                self.fail("".join(process.communicate()))
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def end(self, process):
+        """Exit code and all that it wrote."""
+        out, err = process.communicate(timeout=DEADLINE)
+        return process.returncode, out + err
+
+    def reach(self, arm, robot):
+        """Drives for 8 s of the arm; returns how far its tip then is from the target, m."""
+        process = self.drive(arm.text, robot=robot)
+        self.wait(lambda: arm.data.time > 8.0, process)
+        error = float(np.linalg.norm(arm.tip - TARGET))
+        process.send_signal(signal.SIGINT)
+        code, text = self.end(process)
+        print(f"{robot.name}: tip error {1e3 * error:.2f} mm\n{text}")
+        self.assertEqual(code, 0, text)
+        self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+        return error
+
+    def test_reaches_its_target(self):
+        # 15 % softer than its file says, with friction of 0.2 N in the guides of its tendons: 1.4 mm.
+        self.assertLess(self.reach(self.emulated(0.85, 0.2), ROBOT), 2e-3)
+
+    def test_reaches_its_target_with_tensions_from_currents(self):
+        # Gears without friction: 0.3 mm.
+        self.assertLess(self.reach(self.emulated(friction=0.0), self.with_currents()), 1e-3)
+
+    def test_killed_driver_leaves_servos_to_their_watchdogs(self):
+        numbers = [int(number) for number in re.findall(r"(?m)^id = (\d+)", BUS.read_text())]
+        emulator = Emulator(*(Servo(number, 1200) for number in numbers))
+        self.addCleanup(emulator.__exit__)
+        process = self.drive(re.sub(r"(?m)^port = .*$", f'port = "{emulator.port}"', BUS.read_text()))
+        servos = emulator.servos.values()
+        self.wait(lambda: all(servo.get("bus_watchdog") for servo in servos) and len(emulator.requests) > 200, process)
+        process.kill()
+        process.communicate()
+        time.sleep(0.02 * max(servo.get("bus_watchdog") for servo in servos) + 0.1)
+        for servo in servos:
+            servo.hear()
+            self.assertEqual(servo.get("bus_watchdog"), WATCHDOG_STOP)
+            before = servo.position
+            servo.write(116, (0).to_bytes(4, "little"))
+            time.sleep(0.05)
+            servo.move()
+            self.assertEqual(servo.position, before)
+
+    def test_ends_when_a_servo_fails(self):
+        def hardware(arm):
+            arm.winches[2].set("hardware_error", 0x20)
+
+        def restart(arm):
+            arm.winches[2].set("bus_watchdog", 0)
+
+        def silence(arm):
+            arm.winches[2].lost = 10**9
+
+        for fault, message in (
+            (hardware, "servo 3 (t13): hardware_error = 0x20"),
+            (restart, "servo 3 (t13): its watchdog has stopped it, or it has restarted"),
+            (silence, "servo 3 (t13): no answer for 2.5 s"),
+        ):
+            with self.subTest(fault=fault.__name__):
+                arm = self.emulated()
+                process = self.drive(arm.text)
+                self.wait(lambda arm=arm: arm.data.time > 0.5, process)
+                fault(arm)
+                if fault is restart:  # the driver looks at watchdogs after a servo has been silent
+                    arm.winches[2].lost = 2
+                code, text = self.end(process)
+                self.assertEqual(code, 1, text)
+                self.assertIn(message, text)
+                others = [
+                    winch.get("torque_enable") for winch in arm.winches if fault is not silence or winch.number != 3
+                ]
+                self.assertEqual(others, [0] * len(others), text)
+
+    def test_ends_when_the_cable_is_pulled(self):
+        arm = self.emulated()
+        process = self.drive(arm.text)
+        self.wait(lambda: arm.data.time > 0.5, process)
+        arm.close()
+        code, text = self.end(process)
+        self.assertNotEqual(code, 0)
+        self.assertIn("the port has gone", text)
+
+    def test_refuses_what_servos_cannot_do(self):
+        arm = self.emulated()
+        robot_text = ROBOT.read_text()
+        tracker = robot_text + '\n[[sensor]]\nkind = "tip_tracker"\nname = "tracker"\n'
+        for name, bus, robot, message in (
+            ("servo", re.sub(r"id = 6", "id = 9", arm.text), robot_text, "servo 9: no answer"),
+            ("sensor", arm.text, tracker, "sensor tracker: servos do not measure it: must be a drum_encoder or a"),
+            (
+                "actuator",
+                re.sub('"t23"', '"t24"', arm.text),
+                robot_text,
+                "servo 6: actuator = t24: must be one of the",
+            ),
+            ("tendon", arm.text, robot_text.replace("t23", "t24"), "servo 6: actuator = t23: must be one of the"),
+            ("gear", re.sub(r"radius = 0.01", "gear = 2", arm.text), robot_text, "is a tendon: must have a radius"),
+            (
+                "constant",
+                re.sub(r"torque_constant.*", "", arm.text),
+                self.with_currents().read_text(),
+                "torque_constant: is missing",
+            ),
+        ):
+            with self.subTest(name):
+                file = self.folder / "robot.toml"
+                file.write_text(robot)
+                code, text = self.end(self.drive(bus, robot=file))
+                self.assertEqual(code, 2, text)
+                self.assertIn(message, text)
+                self.assertEqual(len(text.splitlines()), 1, text)
+                self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
