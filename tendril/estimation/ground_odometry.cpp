@@ -34,7 +34,7 @@ void require(bool is_valid, const std::string& name, double value, const char* a
 GroundOdometry::GroundOdometry(GroundBody body, const GroundOdometryOptions& options)
     : body_(std::move(body)),
       options_(options),
-      mass_(std::accumulate(body_.link_masses.begin(), body_.link_masses.end(), body_.head_mass)) {
+      mass_(std::accumulate(body_.link_masses.begin(), body_.link_masses.end(), 0.0)) {
   if (body_.link_masses.size() != body_.link_lengths.size())
     throw ModelError("ground odometry: link_masses: must be one for each link");
   for (std::size_t k = 0; k < body_.link_lengths.size(); ++k) {

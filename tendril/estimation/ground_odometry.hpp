@@ -13,7 +13,6 @@ namespace tendril {
 struct GroundBody {
   std::vector<double> link_lengths;  ///< a_0 .. a_n [m], >= 0; n joints. One of 0 touches nothing
   std::vector<double> link_masses;   ///< of each, its center in its middle [kg], >= 0
-  double head_mass = 0.0;            ///< at the end of the last link [kg]
   double radius = 0.025;             ///< of a link [m], > 0
   double friction_along = 0.7;       ///< of the ground along a link, >= 0
   double friction_across = 0.7;      ///< and across it, > 0

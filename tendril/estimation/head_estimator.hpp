@@ -71,6 +71,8 @@ class HeadEstimator {
   [[nodiscard]] Eigen::Vector3d bias(std::span<const double> memory) const noexcept;
   /// Angular velocity by the last sample, world frame [rad/s]; 0 of a lost unit.
   [[nodiscard]] Eigen::Vector3d angular_velocity(std::span<const double> memory) const noexcept;
+  /// Time since the last sample [s].
+  [[nodiscard]] double age(std::span<const double> memory) const noexcept { return age_(memory); }
   /// Whether its samples arrive.
   [[nodiscard]] bool has_unit(std::span<const double> memory) const noexcept;
   /// Of (dtheta, dv, dp, db).

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tendril/model/continuum/description.hpp"
+#include "tendril/model/reading_variance.hpp"
 
 namespace tendril {
 namespace {
@@ -30,22 +31,6 @@ double model_deviation(const Observed& observed, const ContinuumDescription& rob
   return 0.0;
 }
 
-/// Variance of the readings by noise, resolution and backlash.
-double variance(const EngineSensor& sensor) {
-  double sum = 0.0;
-  for (const Fault& fault : sensor.imperfections) {
-    const auto& kind = fault.of_measurement()->kind;
-    constexpr double kUniform = 1.0 / 12.0;  // variance of a uniform distribution of width 1
-    if (const auto* const noise = std::get_if<fault::Noise>(&kind))
-      sum += noise->sigma.front() * noise->sigma.front();
-    if (const auto* const steps = std::get_if<fault::Quantize>(&kind))
-      sum += kUniform * steps->step.front() * steps->step.front();
-    if (const auto* const backlash = std::get_if<fault::Backlash>(&kind))
-      sum += kUniform * backlash->width.front() * backlash->width.front();
-  }
-  return sum;
-}
-
 bool is_same_place(const BodyPlace& a, const BodyPlace& b) {
   return a.section == b.section && a.fraction == b.fraction;
 }
@@ -68,7 +53,7 @@ ArmObservations observations(const ContinuumDescription& robot, double timestep)
       if (s == all.sensors.size()) {
         const double model = model_deviation(observed, robot);
         all.sensors.push_back({.kind = observed.kind,
-                               .deviation = std::sqrt(variance(one) + model * model),
+                               .deviation = std::sqrt(reading_variance(one) + model * model),
                                .place = observed.place,
                                .delay = table.delay + (one.is_late ? timestep : 0.0)});
       }
