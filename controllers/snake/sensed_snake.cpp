@@ -17,7 +17,7 @@ using Eigen::Vector3d;
 
 namespace {
 
-// What the odometry does not know, chosen on the seeds 100 to 119 (docs/theory/estimation.md).
+// What the odometry does not know, chosen on the seeds 100 to 103 (docs/theory/estimation.md).
 constexpr double kSlip = 0.1;              // deviation of its velocity, of the links' speed
 constexpr double kLostSlip = 1.0;          // without an inertial unit
 constexpr double kLeastSlip = 1e-3;        // [m/s]

@@ -158,6 +158,30 @@ TEST_CASE("sensed snake: a place that no sensor tells does not change a command"
         Approx(0.3).margin(1e-3));
 }
 
+TEST_CASE("sensed snake: an offset of the unit stays in a run, and its seed draws it", "[plugin]") {
+  std::vector<Vector3d> offsets;
+  for (int seed = 0; seed < 100; ++seed) {
+    const ModelPtr model =
+        load(snake("gait = \"rolling\"\nsensor_seed = " + std::to_string(seed) + "\n",
+                   kStart + table("imu", "bias = [0.1, 0.5]\n")));
+    const DataPtr data = at_start(model);
+    Vector3d first = Vector3d::Zero();
+    for (int k = 0; k < 20; ++k) {
+      const auto before = sensor(model, data, "S_imu_gyro");
+      mj_step(model.get(), data.get());
+      if (k < 2) continue;
+      const auto reading = sensor(model, data, "S_imu_gyro_reading");
+      const Vector3d offset = Vector3d::Map(reading.data()) - Vector3d::Map(before.data());
+      if (k == 2) first = offset;
+      CHECK((offset - first).norm() < 1e-2);  // it wanders within an hour
+    }
+    offsets.push_back(first);
+  }
+  double squared = 0.0;
+  for (const Vector3d& offset : offsets) squared += offset.squaredNorm() / (0.1 * 0.1);
+  CHECK(std::abs(squared - 300.0) < 3.3 * std::sqrt(2.0 * 300.0));  // chi-squared, 99.9 %
+}
+
 TEST_CASE("sensed snake: it reaches a goal by its sensors, as far as it knows", "[plugin]") {
   const bool is_noisy = GENERATE(false, true);
   CAPTURE(is_noisy);
