@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "binding/sensed_snake.hpp"
 #include "controllers/interface/snake_controller.hpp"
-#include "controllers/snake/sensed_snake.hpp"
 #include "plugin/joint_binding.hpp"
 #include "plugin/model_scene.hpp"
 

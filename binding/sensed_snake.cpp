@@ -1,4 +1,4 @@
-#include "controllers/snake/sensed_snake.hpp"
+#include "binding/sensed_snake.hpp"
 
 #include <algorithm>
 #include <cmath>
