@@ -38,6 +38,29 @@ bool is_sensed(const InstanceContext& context) {
   return context.settings.choice_index("measured") != 0;
 }
 
+struct RigidPart {
+  double mass;
+  Eigen::Vector3d center;  // of mass, in the frame of the body
+};
+
+/// A body with all that hangs on it without a joint, as a payload.
+RigidPart rigid_part(const mjModel* m, int body) {
+  RigidPart part{0.0, Eigen::Vector3d::Zero()};
+  for (int b = body; b < m->nbody; ++b) {
+    Eigen::Vector3d center = ConstVector3(m->body_ipos + 3 * b);
+    int at = b;
+    for (; at > body && m->body_jntnum[at] == 0; at = m->body_parentid[at]) {
+      const mjtNum* q = m->body_quat + 4 * at;
+      center = Eigen::Quaterniond(q[0], q[1], q[2], q[3]) * center;
+      center += ConstVector3(m->body_pos + 3 * at);
+    }
+    if (at != body || !(m->body_mass[b] > 0.0)) continue;
+    part.mass += m->body_mass[b];
+    part.center += (m->body_mass[b] / part.mass) * (center - part.center);
+  }
+  return part;
+}
+
 SensedSnake::Base base_of(const SnakeDescription& snake, const SnakeController& controller) {
   if (snake.base != SnakeBase::Free) return SensedSnake::Base::Known;
   return controller.pose_need() == PoseNeed::None ? SensedSnake::Base::Unknown
@@ -117,9 +140,9 @@ void SnakeBinding::bind_sensors(const InstanceContext& context, const SnakeDescr
   for (std::size_t k = 0; k < snake.link_lengths.size(); ++k) {
     const int body = k == 0 ? base_body_ : joints_[k - 1].body;
     // Two joints of a universal joint move one link; a base that stands has no weight.
-    const bool is_link = snake.link_lengths[k] > 0.0;
-    parameters.link_masses.push_back(is_link ? m->body_mass[body] : 0.0);
-    parameters.link_centers.emplace_back(ConstVector3(m->body_ipos + 3 * body));
+    const RigidPart part = rigid_part(m, body);
+    parameters.link_masses.push_back(snake.link_lengths[k] > 0.0 ? part.mass : 0.0);
+    parameters.link_centers.push_back(part.center);
   }
   parameters.radius = snake.radius;
   parameters.joint_limit = snake.joint_limit;

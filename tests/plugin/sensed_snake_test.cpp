@@ -35,6 +35,10 @@ const std::string kToGoal = "gait = \"sidewinding\"\ngoals = [1.0, -0.5]\n";
 const std::string kFed =
     "mode = \"path\"\nspeed = 0.1\nwaypoints = [1, 0, 0, 1.3, 0, 0, 1.6, 0.3, 0.2]\n"
     "corner_radius = 0.4\n";
+/// On a fixed base, with a payload.
+const std::string kFixed =
+    "mode = \"path\"\nspeed = 0.1\nwaypoints = [0.5, 0, 0, 0.8, 0.1, 0.1]\ncorner_radius = 0.4\n";
+const std::string kPedestal = "[base]\nkind = \"fixed\"\n[head]\npayload = 0.1\n";
 const std::string kCarriage = "[base]\nkind = \"carriage\"\nfeed = 1\n";
 
 std::string scene(double height) {
@@ -96,11 +100,7 @@ TEST_CASE("sensed snake: it begins where it is", "[plugin]") {
       {"by encoders alone",
        snake("gait = \"sidewinding\"\n" + kSensed, kStart + table("joint_encoder"))},
       {"carriage", snake(kFed + kSensed, kCarriage + table("joint_encoder"))},
-      {"fixed base",
-       snake("mode = \"path\"\nspeed = 0.1\nwaypoints = [0.5, 0, 0, 0.8, 0.1, 0.1]\n"
-             "corner_radius = 0.4\n" +
-                 kSensed,
-             "[base]\nkind = \"fixed\"\n[head]\npayload = 0.1\n" + table("joint_encoder"))},
+      {"fixed base", snake(kFixed + kSensed, kPedestal + table("joint_encoder"))},
   }));
   CAPTURE(c.name);
   const ModelPtr model = load(c.toml, 0.5);
@@ -109,9 +109,12 @@ TEST_CASE("sensed snake: it begins where it is", "[plugin]") {
   CHECK((measured_tip(model, data) - tip(model, data)).norm() < 1e-9);
 }
 
-TEST_CASE("sensed snake: exact encoders do what the truth does on a carriage", "[plugin]") {
-  const ModelPtr model = load(snake(kFed + kSensed, kCarriage + table("joint_encoder")), 1.0),
-                 by_truth = load(snake(kFed, kCarriage), 1.0);
+TEST_CASE("sensed snake: exact encoders do what the truth does on a known base", "[plugin]") {
+  const bool is_fed = GENERATE(true, false);
+  CAPTURE(is_fed);
+  const std::string settings = is_fed ? kFed : kFixed, base = is_fed ? kCarriage : kPedestal;
+  const ModelPtr model = load(snake(settings + kSensed, base + table("joint_encoder")), 1.0),
+                 by_truth = load(snake(settings, base), 1.0);
   const DataPtr data = make_data(model), other = make_data(by_truth);
   double apart = 0.0, off = 0.0;
   for (int k = 0; k < 4000; ++k) {
