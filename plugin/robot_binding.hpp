@@ -3,6 +3,7 @@
 #include <mujoco/mujoco.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <concepts>
 #include <memory>
 #include <optional>
@@ -136,9 +137,15 @@ class BindingOf : public RobotBinding {
     if (differs) {
       // Where the tip should be is the controller's knowledge: what it says when it sees the truth.
       s.own.assign(report.own.size(), 0.0);
-      s.memory.assign(memory.controller.begin(), memory.controller.end());
+      const std::span<double> all_along = true_memory(sensed.next_own);
+      const bool is_apart = !all_along.empty();
+      const std::span<const double> from = is_apart ? all_along : memory.controller;
+      s.memory.assign(from.begin(), from.end());
       ControllerReport truth{.own = s.own};
-      controller_->update(measurement_, memory.controller, s.memory, command_, truth);
+      if (is_apart)
+        controller_->update(measurement_, s.memory, all_along, command_, truth);
+      else
+        controller_->update(measurement_, memory.controller, s.memory, command_, truth);
       forget_command();
       controller_->update(s.measurement, memory.controller, memory.next_controller, command_,
                           report);
@@ -146,6 +153,7 @@ class BindingOf : public RobotBinding {
       report.angle_error = truth.angle_error;
       report.deviation = truth.deviation;
       report.path_excess = truth.path_excess;
+      if (is_apart) std::ranges::copy(truth.own, report.own.begin());
     } else {
       controller_->update(s.measurement, memory.controller, memory.next_controller, command_,
                           report);
@@ -170,6 +178,12 @@ class BindingOf : public RobotBinding {
   /// Replaces what sensors do not measure in a true measurement by what follows from the readings.
   /// Returns whether it did.
   virtual bool sense(const Sensed& /*sensed*/, Measurement& /*seen*/) noexcept { return false; }
+
+  /// New memory of a controller that has seen the truth all along, where its own quantities are
+  /// those of the body and not its beliefs; empty: they are beliefs.
+  [[nodiscard]] virtual std::span<double> true_memory(std::span<double> /*next_own*/) noexcept {
+    return {};
+  }
 
   /// Returns the measurement that the controller saw.
   [[nodiscard]] const Measurement& seen() const noexcept {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "binding/sensed_snake.hpp"
 #include "controllers/interface/snake_controller.hpp"
 #include "plugin/joint_binding.hpp"
 #include "plugin/model_scene.hpp"
@@ -21,10 +23,10 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
       const InstanceContext& context, const SnakeDescription& description, SceneQuery& scene);
   [[nodiscard]] static RobotSizes sizes(const SnakeDescription& snake) { return snake.joints; }
   [[nodiscard]] static int coordinate_count(const SnakeDescription& snake) { return snake.joints; }
-  [[nodiscard]] static int memory_size(const InstanceContext& /*context*/,
+  [[nodiscard]] static int memory_size(const InstanceContext& context,
                                        const SnakeDescription& snake,
-                                       const SnakeController& /*controller*/) {
-    return Memory(snake).layout.size();
+                                       const SnakeController& controller) {
+    return Memory(context, snake, controller).layout.size();
   }
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
@@ -53,15 +55,25 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
             length_,    gravity_,   joints_,   actuators_};
   }
 
-  /// Its memory: the joints' torques in the last step.
+  /// Its memory: the joints' torques in the last step; if the controller sees its sensors, that of
+  /// the SensedSnake and that of a controller that sees the truth.
   struct Memory {
     MemoryLayout layout;
     MatrixSlot<Eigen::VectorXd> torque;
-    explicit Memory(const SnakeDescription& description)
-        : torque(layout.vector(description.joints)) {}
+    Block sensed, truth;
+    Memory(const InstanceContext& context, const SnakeDescription& description,
+           const SnakeController& controller);
   };
 
  private:
+  void bind_sensors(const InstanceContext& context, const SnakeDescription& description);
+  [[nodiscard]] bool sense(const Sensed& sensed, SnakeMeasurement& seen) noexcept override;
+  [[nodiscard]] std::span<double> true_memory(std::span<double> next_own) noexcept override {
+    return memory_.truth(next_own);
+  }
+  /// Sets the torques of gravity from the states of the joints.
+  void measure_gravity(std::span<const JointState> states, SnakeMeasurement& out) const noexcept;
+
   int base_body_, tail_site_, tip_site_, target_mocap_;
   double joint_limit_, length_;
   double base_links_;  // in joints: what link 0 counts for in means over the links
@@ -69,9 +81,10 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
   Eigen::Vector3d gravity_;
   std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
   Memory memory_;
+  std::optional<SensedSnake> sensed_;
 
   // Scratch of the last step.
-  std::vector<JointState> states_;
+  std::vector<JointState> states_, seen_states_;
   double joint_margin_ = 0.0;
 };
 

@@ -92,6 +92,13 @@ struct SnakeCommand {
 
 class SnakeController;
 
+/// What of the pose of a free snake a controller works by.
+enum class PoseNeed {
+  None,      ///< nothing: it moves the joints
+  OnGround,  ///< orientation, and position on the ground
+  OnPole,    ///< the height on a pole
+};
+
 /// The arguments from which a snake's controller is constructed; valid only during the call.
 struct SnakeContext {
   using Interface = SnakeController;
@@ -135,8 +142,9 @@ class SnakeController : public Controller {
 
   /// Of all its controllers: settings, and quantities that are reported.
   static constexpr SettingInfo kCommonSettings[] = {
-      common::kRobot, common::following_tolerance("0.3"), common::kFollowingTime,
-      common::kMeasurementFaults, common::kSensorSeed};
+      common::kRobot,         common::following_tolerance("0.3"),
+      common::kFollowingTime, common::kMeasurementFaults,
+      common::kSensorSeed,    common::kMeasured};
   static constexpr Quantity kCommonQuantities[] = {
       quantity::kStatus,
       {"target", "m", "desired position now, world", 3},
@@ -156,6 +164,8 @@ class SnakeController : public Controller {
   /// The other one is refused when the model is loaded. On entry to `update`, q of a controller of
   /// torques is the measured one.
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
+  /// What a free snake that sees its sensors must know of its pose.
+  [[nodiscard]] virtual PoseNeed pose_need() const noexcept { return PoseNeed::OnGround; }
   /// Points of the path that the task follows, world frame, for drawing; at most `points.size()`.
   /// Returns the number of points written.
   [[nodiscard]] virtual int path(const SnakeMeasurement& /*measurement*/,

@@ -261,6 +261,15 @@ GaitController::GaitController(const SnakeContext& context)
   bin_heading_ = memory_.matrix<Eigen::MatrixXd>(2, kBins);
 }
 
+PoseNeed GaitController::pose_need() const noexcept {
+  if (!heights_.empty()) return PoseNeed::OnPole;
+  const bool rights_itself = std::ranges::any_of(
+      stages_, [](const Stage& stage) { return stage.gait.kind == GaitKind::VerticalWave; });
+  return follower_ || follows_target_ || !goals_.empty() || speed_ > 0.0 || rights_itself
+             ? PoseNeed::OnGround
+             : PoseNeed::None;
+}
+
 void GaitController::begin(const SnakeMeasurement& measurement,
                            std::span<double> next) const noexcept {
   started_(next) = true;

@@ -43,6 +43,7 @@ class GaitController final : public SnakeController {
   void update(const SnakeMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, SnakeCommand& command,
               ControllerReport& report) noexcept override;
+  [[nodiscard]] PoseNeed pose_need() const noexcept override;
   [[nodiscard]] int path(const SnakeMeasurement& measurement, std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;
 

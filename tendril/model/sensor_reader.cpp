@@ -26,6 +26,7 @@ constexpr KeyInfo kKeys[]{
 constexpr Range kPlaceRange{0.0, 1.0};
 constexpr Range kProbability{0.0, 1.0};
 constexpr Range kLongestDelay{0.0, 2.0};             // [s]
+constexpr double kBiasTime = 3600.0;                 // in which an offset forgets itself [s]
 constexpr Range kRate{0.0, 1e6, /*open_low=*/true};  // [Hz]
 
 std::vector<KeyInfo> keys_of(const SensorTable& table) {
@@ -168,10 +169,14 @@ void read_imperfections(const SensorTable& table, RobotSensor& sensor) {
   const Fields& fields = table.fields;
   const std::vector<double> noise = read_strength(table, "noise"),
                             resolution = read_strength(table, "resolution");
-  const bool has_backlash =
-      std::any_of(table.keys.begin(), table.keys.end(),
-                  [](const KeyInfo& key) { return key.name == sensor_key::kBacklash.name; });
-  const double backlash = has_backlash ? fields.number("backlash", 0.0, kNotNegativeNumber) : 0.0;
+  const auto has = [&](const KeyInfo& own) {
+    return std::any_of(table.keys.begin(), table.keys.end(),
+                       [&](const KeyInfo& key) { return key.name == own.name; });
+  };
+  const std::vector<double> bias =
+      has(sensor_key::kBias) ? read_strength(table, "bias") : std::vector{0.0, 0.0};
+  const double backlash =
+      has(sensor_key::kBacklash) ? fields.number("backlash", 0.0, kNotNegativeNumber) : 0.0;
   sensor.rate = fields.number("rate", kRate).value_or(0.0);
   sensor.delay = fields.number("delay", 0.0, kLongestDelay);
   const double dropout = fields.number("dropout", 0.0, kProbability);
@@ -183,6 +188,7 @@ void read_imperfections(const SensorTable& table, RobotSensor& sensor) {
       add_fault(one, name, sensor.origin, std::move(kind));
     };
     if (backlash > 0.0) add(one.name, fault::Backlash{{backlash}});
+    if (bias[quantity] > 0.0) add(one.name + "_bias", fault::Noise{{bias[quantity]}, kBiasTime});
     if (noise[quantity] > 0.0) add(one.name, fault::Noise{{noise[quantity]}});
     if (resolution[quantity] > 0.0) add(one.name, fault::Quantize{{resolution[quantity]}});
     if (period > 0.0) add(one.name, fault::Rate{period});

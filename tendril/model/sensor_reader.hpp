@@ -35,6 +35,10 @@ inline constexpr KeyInfo kActuators{
     "all"};
 inline constexpr KeyInfo kBacklash{"backlash", "unit of the kind",
                                    "of an encoder: width of the dead zone that it follows with"};
+inline constexpr KeyInfo kBias{
+    "bias", "unit of the kind",
+    "of an imu: standard deviation of an offset that a run starts with and that wanders within an "
+    "hour; two numbers"};
 inline constexpr KeyInfo kTorqueConstant{
     "torque_constant", "N m/A, N/A",
     "of a motor: torque or force of the actuator over its current"};
@@ -79,6 +83,7 @@ inline constexpr SensorRow<Robot> kTipTracker{
       add_tip_tracker(sensor);
     }};
 inline constexpr KeyInfo kJointEncoderKeys[]{sensor_key::kJoints, sensor_key::kBacklash};
+inline constexpr KeyInfo kImuKeys[]{sensor_key::kBias};
 inline constexpr KeyInfo kMotorCurrentKeys[]{sensor_key::kActuators, sensor_key::kTorqueConstant};
 
 // ---- parts of read_sensors

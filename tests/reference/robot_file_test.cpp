@@ -115,6 +115,9 @@ constexpr std::string_view kSensorSnake = R"(
 kind = "snake"
 link_length = 0.06
 [[sensor]]
+kind = "imu"
+name = "unit"
+[[sensor]]
 kind = "joint_encoder"
 name = "a"
 [[sensor]]

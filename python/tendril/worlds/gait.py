@@ -59,6 +59,7 @@ CLOSING, ROLLING, HOLDING, RELEASING = (wp.constant(i) for i in range(4))
 
 _ALLOWED = {  # settings that not every value of is known here
     "mode": ("gait",),
+    "measured": ("truth",),
     "measurement_faults": ("",),
 }
 

@@ -20,7 +20,7 @@ from tendril.worlds.tables import BoundRobot, Table, require_same, stacked
 number, vec3 = wp.float64, wp.vec3d
 ZERO, HALF, ONE = number(0.0), number(0.5), number(1.0)
 WORKING, JAMMED = wp.constant(int(td.ControllerStatus.WORKING)), wp.constant(int(td.ControllerStatus.JAMMED))
-_ALLOWED = {"mode": ("path",), "target": ("",), "measurement_faults": ("",)}
+_ALLOWED = {"mode": ("path",), "target": ("",), "measured": ("truth",), "measurement_faults": ("",)}
 
 
 @wp.struct

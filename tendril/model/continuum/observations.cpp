@@ -5,6 +5,7 @@
 
 #include "tendril/model/continuum/description.hpp"
 #include "tendril/model/continuum/tendon_statics.hpp"
+#include "tendril/model/reading_variance.hpp"
 
 namespace tendril {
 namespace {
@@ -32,27 +33,11 @@ double model_deviation(const Observed& observed, const ContinuumDescription& rob
   return 0.0;
 }
 
-/// Variance of the readings by noise, resolution and backlash.
-double variance(const EngineSensor& sensor) {
-  double sum = 0.0;
-  for (const Fault& fault : sensor.imperfections) {
-    const auto& kind = fault.of_measurement()->kind;
-    constexpr double kUniform = 1.0 / 12.0;  // variance of a uniform distribution of width 1
-    if (const auto* const noise = std::get_if<fault::Noise>(&kind))
-      sum += noise->sigma.front() * noise->sigma.front();
-    if (const auto* const steps = std::get_if<fault::Quantize>(&kind))
-      sum += kUniform * steps->step.front() * steps->step.front();
-    if (const auto* const backlash = std::get_if<fault::Backlash>(&kind))
-      sum += kUniform * backlash->width.front() * backlash->width.front();
-  }
-  return sum;
-}
-
 /// Deviation of what measures the tension of a tendon [N]; nothing: its tension is not measured.
 std::optional<double> measured_tension_deviation(const ContinuumDescription& robot, int tendon) {
   for (const RobotSensor& table : robot.sensors)
     for (const EngineSensor& one : table.sensors)
-      if (one.tension_of == tendon) return std::sqrt(variance(one));
+      if (one.tension_of == tendon) return std::sqrt(reading_variance(one));
   return std::nullopt;
 }
 
@@ -75,13 +60,13 @@ ArmObservations observations(const ContinuumDescription& robot, double timestep)
       use.width = one.is_orientation ? 3 : one.width;
       double stretch_deviation = 0.0;  // of the length that follows from a drum [m]
       if (one.tension_of >= 0)
-        all.tension_deviations[static_cast<std::size_t>(one.tension_of)] = std::sqrt(variance(one));
+        all.tension_deviations[static_cast<std::size_t>(one.tension_of)] = std::sqrt(reading_variance(one));
       if (one.drum_of >= 0) {
         const auto t = static_cast<std::size_t>(one.drum_of);
         const double stiffness = robot.tendons[t].stiffness;
         const std::optional<double> tension = measured_tension_deviation(robot, one.drum_of);
         if (!tension) {
-          all.tension_deviations[t] = stiffness * std::sqrt(variance(one));
+          all.tension_deviations[t] = stiffness * std::sqrt(reading_variance(one));
           continue;
         }
         stretch_deviation = *tension / stiffness;
@@ -90,7 +75,7 @@ ArmObservations observations(const ContinuumDescription& robot, double timestep)
       const Observed& observed = *one.observed;
       const double model = model_deviation(observed, robot);
       const double deviation =
-          std::sqrt(variance(one) + model * model + stretch_deviation * stretch_deviation);
+          std::sqrt(reading_variance(one) + model * model + stretch_deviation * stretch_deviation);
       std::size_t s = first;
       while (s < all.sensors.size() &&
              (all.sensors[s].kind != observed.kind ||

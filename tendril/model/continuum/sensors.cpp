@@ -235,7 +235,7 @@ void read_motor_current(const Fields& fields, const ContinuumDescription& robot,
 
 constexpr KeyInfo kTendons{"tendons", "", "names of tendons and chambers", "all"};
 constexpr KeyInfo kServoEncoderKeys[]{kBacklash}, kEncoderKeys[]{kTendons, kBacklash},
-    kForceKeys[]{kTendons}, kPlaceKeys[]{kPlaces};
+    kForceKeys[]{kTendons}, kPlaceKeys[]{kPlaces}, kPlacedImuKeys[]{kPlaces, kBias};
 
 constexpr SensorRow<ContinuumDescription> kKinds[]{
     {"tip_tracker", kTrackerQuantities, {}, read_tip_tracker},
@@ -247,7 +247,7 @@ constexpr SensorRow<ContinuumDescription> kKinds[]{
     {"curvature", {}, kPlaceKeys, read_curvature},
     {"markers", {}, kPlaceKeys, read_markers},
     {"base_force", "force in N, torque in N m", {}, read_base_force},
-    {"imu", kImuQuantities, kPlaceKeys, read_imu},
+    {"imu", kImuQuantities, kPlacedImuKeys, read_imu},
     {"motor_current", {}, kMotorCurrentKeys, read_motor_current}};
 
 /// Refuses names of tendons, of which the model has elements called as those of a sensor.

@@ -288,7 +288,8 @@ SnakeDescription SnakeDescription::read(const FileContents& file) {
   const Fields& top = file.top;
   top.refuse_unknown(kTopKeys);
   top.refuse_below({"joints", "link_length", "link_lengths", "radius", "link_mass", "joint_limit",
-                    "torque_limit", "self_collision"});
+                    "torque_limit", "self_collision"},
+                   "sensor");  // whose joints are names
   SnakeDescription snake;
   snake.text = file.text;
   snake.name = top.text("name", snake.name);

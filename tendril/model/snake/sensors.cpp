@@ -20,9 +20,7 @@ constexpr SensorRow<SnakeDescription> kKinds[]{
      [](const Fields& fields, const SnakeDescription& snake, RobotSensor& sensor) {
        add_joint_encoder(fields, joint_names(snake), sensor);
      }},
-    {"imu",
-     kImuQuantities,
-     {},
+    {"imu", kImuQuantities, kImuKeys,
      [](const Fields& /*fields*/, const SnakeDescription& /*snake*/, RobotSensor& sensor) {
        add_imu(sensor, names::kTip);
      }},
