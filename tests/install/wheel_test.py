@@ -3,7 +3,8 @@
 
 The libraries whose code is in the wheel are those whose headers the compiler read and whose archives the linker read
 (ninja's records in the build folder), and those that auditwheel put into it. Each has its text in `licenses` below the
-wheel's dist-info, and its row in docs/reference/licenses.md. Debian 12: packages own headers and archives.
+wheel's dist-info, and its row in docs/reference/licenses.md. Debian 12: packages own headers and archives. Those that
+scripts/sysroot unpacked are owned by the installed packages of the same names.
 """
 
 import argparse
@@ -32,10 +33,12 @@ TEXTS = {
 #: What others install and the wheel only links or asks for: the C and C++ libraries, zlib, EGL, Python, the engine.
 OUTSIDE = re.compile(
     r"(libc6|linux-libc|libstdc\+\+-\d+|libgcc-\d+|zlib1g|lib(e?gl|glvnd|gles|opengl)|libpython3\S*)-dev"
+    r"(-arm64-cross)?"
 )
 OUTSIDE_PYTHON = {"mujoco", "numpy", "nanobind_backend"}
 #: Libraries that a Linux of the wheel's tag has, or the engine's package.
 PRESENT = re.compile(r"lib(c|m|z|stdc\+\+|gcc_s|mujoco)\.so\.[0-9.]+|ld-linux-[a-z0-9-]+\.so\.\d")
+SYSROOT = ROOT / "build/aarch64/sysroot"
 #: Machines of the wheel's tag, as readelf names them.
 MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
 
@@ -57,7 +60,7 @@ def debian_owners():
     for listing in Path("/var/lib/dpkg/info").glob("*.list"):
         package = listing.stem.partition(":")[0]
         for line in listing.read_text(encoding="utf-8").splitlines():
-            if line.startswith(("/usr/include/", "/usr/lib/")):
+            if line.startswith(("/usr/include/", "/usr/lib/", "/usr/aarch64-linux-gnu/")):
                 owners.setdefault(line, package)
                 owners.setdefault(str(Path(line).resolve()) if line.endswith(".a") else line, package)
     return owners
@@ -65,6 +68,8 @@ def debian_owners():
 
 def owner_of(file, build, owners):
     """The package that a file is of; None if it is ours."""
+    if file.startswith(f"{SYSROOT}/"):
+        file = file.removeprefix(str(SYSROOT)).replace("aarch64-linux-gnu", "x86_64-linux-gnu")
     if file.startswith((f"{ROOT}/", f"{build}/")) and "/site-packages/" not in file:
         return None
     if inside := re.search(r"/site-packages/([^/]+)/", file):
