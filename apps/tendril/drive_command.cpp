@@ -165,8 +165,8 @@ std::unique_ptr<RobotLink> open_link(const DriveArguments& arguments, const ArmD
   const auto [kind, address] = link_of(arguments.link);
   if (kind == "udp") return std::make_unique<UdpLink>(address, driver);
 #ifdef TENDRIL_DYNAMIXEL
-  return std::make_unique<DynamixelLink>(
-      address, load_as<ContinuumDescription>(arguments.robot), driver, timestep);
+  return std::make_unique<DynamixelLink>(address, load_as<ContinuumDescription>(arguments.robot),
+                                         driver, timestep);
 #else
   throw ModelError(
       fmt::format("--link: dynamixel:{}: this program was built without servos: build it with "
@@ -289,7 +289,8 @@ void add_drive_command(CommandLine& line) {
   command.footer(
       "Example: tendril drive scenes/tube_insertion/arm_sensed.toml --link "
       "sim:scenes/tube_insertion/sensed.toml --delay 0.004\n"
-      "A robot that is driven with udp or dynamixel has its log, a recording, in out/<robot file>-drive unless "
+      "A robot that is driven with udp or dynamixel has its log, a recording, in out/<robot "
+      "file>-drive unless "
       "--out names another folder: tendril rollout replay makes the steps again.\n"
       "Exit codes: those of tendril run; with log: 0 all commands are bitwise those recorded, 1 "
       "some differ; with udp and dynamixel: 0 the robot was driven to the end, 1 its commands were "

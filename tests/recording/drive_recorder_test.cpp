@@ -72,12 +72,11 @@ struct WanderingRobot {
             .commands = commands};
   }
 
-  DriverSettings settings{.robot = {},
-                          .driver = {.timestep = kTimestep,
-                                     .link_delay = 0.004,
-                                     .are_forces_late = false},
-                          .safety = {.stale_after = 0.05, .speed_limit = 2.0},
-                          .target = Eigen::Isometry3d(Eigen::Translation3d(0.04, 0.01, 0.17))};
+  DriverSettings settings{
+      .robot = {},
+      .driver = {.timestep = kTimestep, .link_delay = 0.004, .are_forces_late = false},
+      .safety = {.stale_after = 0.05, .speed_limit = 2.0},
+      .target = Eigen::Isometry3d(Eigen::Translation3d(0.04, 0.01, 0.17))};
   ArmDriver driver;
   DriveLoop loop;
   RobotMessage message, robot_side;

@@ -60,7 +60,8 @@ ArmObservations observations(const ContinuumDescription& robot, double timestep)
       use.width = one.is_orientation ? 3 : one.width;
       double stretch_deviation = 0.0;  // of the length that follows from a drum [m]
       if (one.tension_of >= 0)
-        all.tension_deviations[static_cast<std::size_t>(one.tension_of)] = std::sqrt(reading_variance(one));
+        all.tension_deviations[static_cast<std::size_t>(one.tension_of)] =
+            std::sqrt(reading_variance(one));
       if (one.drum_of >= 0) {
         const auto t = static_cast<std::size_t>(one.drum_of);
         const double stiffness = robot.tendons[t].stiffness;
