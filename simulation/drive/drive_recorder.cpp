@@ -109,7 +109,8 @@ DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
                              const std::filesystem::path& recording, const std::string& link,
                              const std::string& command_line, const DriveLoop& loop,
                              const DriverSettings& settings)
-    : loop_(loop),
+    : file_(recording),
+      loop_(loop),
       experiment_(load_experiment(robot)),
       run_(prepare_run(experiment_, changes(loop.driver(), settings))) {
   const ArmDriver& driver = loop.driver();
@@ -279,7 +280,11 @@ std::string DriveRecorder::close(const std::string& outcome) {
       problem_ = error.what();
     }
   }
-  if (problem_.empty() && rows_ == 0) return "nothing has come from the robot: there are no rows";
+  if (problem_.empty() && rows_ == 0) {
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+    return "nothing has come from the robot: there is no log";
+  }
   if (const long lost = lost_; problem_.empty() && lost > 0)
     return fmt::format("{} steps are not in it: the machine was too slow to write them", lost);
   return problem_;

@@ -53,7 +53,8 @@ class DriveRecorder final : public RemoteControl {
 
   /// Takes over a step. Allocates nothing and waits for nothing.
   void take(const LoopStep& step) noexcept;
-  /// Writes what is left and closes the file. Returns what went wrong; empty: nothing did.
+  /// Writes what is left and closes the file, or removes one without rows. Returns what went wrong;
+  /// empty: nothing did.
   std::string close(const std::string& outcome);
 
   void exchange(const Sent& sent, std::span<double> commands) noexcept override;
@@ -83,6 +84,7 @@ class DriveRecorder final : public RemoteControl {
   void write(const Entry& entry);
   [[nodiscard]] Columns columns(const std::string& sensor) const;
 
+  std::filesystem::path file_;
   const DriveLoop& loop_;
   Experiment experiment_;
   PreparedRun run_;

@@ -60,6 +60,7 @@ class DriveTest(unittest.TestCase):
         file = self.folder / "bus.toml"
         file.write_text(bus)
         words = ["--rate", RATE, "--target", ",".join(map(str, target)), "--stale", 5, "--quiet", *more]
+        words += ["--out", self.folder / "out", "--no-report"]
         process = subprocess.Popen(
             [PROGRAM, "drive", robot, "--link", f"dynamixel:{file}", *map(str, words)],
             stdout=subprocess.PIPE,
@@ -93,6 +94,9 @@ class DriveTest(unittest.TestCase):
         print(f"{robot.name}: tip error {1e3 * error:.2f} mm\n{text}")
         self.assertEqual(code, 0, text)
         self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+        log = [PROGRAM, "rollout", "replay", self.folder / "out/rollout.h5"]
+        replay = subprocess.run(log, capture_output=True, text=True, check=False)
+        self.assertEqual(replay.returncode, 0, replay.stdout + replay.stderr)
         return error
 
     def test_reaches_its_target(self):

@@ -261,6 +261,7 @@ TEST_CASE("robot log: taking a step over allocates nothing; nothing has come, no
     CHECK(counter.count() == 0);
   }
   SECTION("nothing") {
-    CHECK(recorder.close("done").find("there are no rows") != std::string::npos);
+    CHECK(recorder.close("done").find("there is no log") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(folder.path / "log.h5"));
   }
 }

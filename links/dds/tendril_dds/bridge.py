@@ -180,7 +180,5 @@ class Bridge:
             self._told |= numbers
             readings |= {name: number for name, number in numbers.items() if name in self._own}
         for numbers in self._targets.take():
-            if self._target is None:
-                self.driver.reset()  # the wait for a target is no time to move in
             self._target = matrix_of(numbers)
         return readings
