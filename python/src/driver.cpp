@@ -92,7 +92,8 @@ class PyDriver {
  private:
   static ArmDriver::Options options(double timestep, double link_delay, nb::handle orientation,
                                     nb::handle gravity) {
-    ArmDriver::Options all{.timestep = timestep, .link_delay = link_delay};
+    ArmDriver::Options all{
+        .timestep = timestep, .link_delay = link_delay, .are_forces_late = false};  // of a robot
     if (!gravity.is_none()) {
       const Input g("gravity", gravity, Axes{3});
       g.require_leading({});
