@@ -92,9 +92,9 @@ struct WanderingRobot {
 TEST_CASE("robot log: a driver repeats it bit for bit, whatever came", "[drive]") {
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("arm.toml", c.arm);
-  const auto file = folder.path / "arm.toml", recording = folder.path / "log.h5";
+  const auto file = folder.path() / "arm.toml", recording = folder.path() / "log.h5";
   WanderingRobot drive(file);
   DriveRecorder recorder(file, recording, "a link", "command", drive.loop, drive.settings);
   std::vector<std::vector<double>> commands;
@@ -129,7 +129,7 @@ TEST_CASE("robot log: a driver repeats it bit for bit, whatever came", "[drive]"
                                  "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\n"
                                  "gravity_compensation = false\n" +
                                  c.arm.substr(c.arm.find("[[sensor]]")));
-  const DriveComparison other = drive_by_log(reader, folder.path / "other.toml", {}, 0);
+  const DriveComparison other = drive_by_log(reader, folder.path() / "other.toml", {}, 0);
   CHECK(other.equal_steps < other.steps);
   CHECK(other.first_step >= 0);
   DriveOptions late;
@@ -141,9 +141,9 @@ TEST_CASE("robot log: a driver repeats it bit for bit, whatever came", "[drive]"
 TEST_CASE("robot log: has the readings as they came and the pose that was estimated", "[drive]") {
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("arm.toml", c.arm);
-  const auto file = folder.path / "arm.toml", recording = folder.path / "log.h5";
+  const auto file = folder.path() / "arm.toml", recording = folder.path() / "log.h5";
   WanderingRobot drive(file);
   DriveRecorder recorder(file, recording, "a link", "command", drive.loop, drive.settings);
   std::vector<double> tip_errors;
@@ -190,12 +190,12 @@ TEST_CASE("robot log: has the readings as they came and the pose that was estima
 }
 
 TEST_CASE("robot log: shows the arm that the readings are of", "[drive]") {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("arm.toml", sections() + kReach + kTracker + kBends);
-  const auto file = folder.path / "arm.toml", recording = folder.path / "log.h5";
+  const auto file = folder.path() / "arm.toml", recording = folder.path() / "log.h5";
   RunOptions options;
   options.changes.duration = 1.0;
-  options.recording = folder.path / "run.h5";
+  options.recording = folder.path() / "run.h5";
   REQUIRE(run_experiment(load_experiment(file), options).outcome == Outcome::Done);
   RolloutReader run(options.recording);
   const ModelPtr model = recorded_model(run);
@@ -246,11 +246,11 @@ TEST_CASE("robot log: shows the arm that the readings are of", "[drive]") {
 }
 
 TEST_CASE("robot log: taking a step over allocates nothing; nothing has come, no rows", "[drive]") {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("arm.toml", cases()[0].arm);
-  const auto file = folder.path / "arm.toml";
+  const auto file = folder.path() / "arm.toml";
   WanderingRobot drive(file);
-  DriveRecorder recorder(file, folder.path / "log.h5", "a link", "", drive.loop, drive.settings);
+  DriveRecorder recorder(file, folder.path() / "log.h5", "a link", "", drive.loop, drive.settings);
   LoopStep silence;
   silence.commands = drive.commands;
   recorder.take(silence);
@@ -262,6 +262,6 @@ TEST_CASE("robot log: taking a step over allocates nothing; nothing has come, no
   }
   SECTION("nothing") {
     CHECK(recorder.close("done").find("there is no log") != std::string::npos);
-    CHECK_FALSE(std::filesystem::exists(folder.path / "log.h5"));
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "log.h5"));
   }
 }

@@ -17,7 +17,7 @@ using namespace tendril::test;
 namespace {
 
 /// A scene in which the base is turned, with its target.
-Experiment experiment_with(const Folder& folder, const std::string& arm) {
+Experiment experiment_with(const TemporaryFolder& folder, const std::string& arm) {
   folder.write("arm.toml", arm);
   folder.write("scene.xml", R"(<mujoco>
   <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
@@ -27,7 +27,7 @@ Experiment experiment_with(const Folder& folder, const std::string& arm) {
     <frame pos="0 0 0.2" euler="20 60 0"><attach model="arm" body="base" prefix="A_"/></frame>
   </worldbody>
 </mujoco>)");
-  Experiment experiment = load_experiment(folder.path / "scene.xml");
+  Experiment experiment = load_experiment(folder.path() / "scene.xml");
   return experiment;
 }
 
@@ -67,11 +67,12 @@ std::vector<double> last_positions(const std::filesystem::path& file) {
 TEST_CASE("drive: given the readings of a run, it commands what the plugin commanded", "[drive]") {
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
-  const Folder folder;
+  const TemporaryFolder folder;
   const Experiment experiment = experiment_with(folder, c.arm);
-  REQUIRE(run_experiment(experiment, sensed_run(folder.path / "run.h5")).outcome == Outcome::Done);
-  RolloutReader reader(folder.path / "run.h5");
-  const DriveComparison result = drive_by_log(reader, folder.path / "arm.toml", {}, 0);
+  REQUIRE(run_experiment(experiment, sensed_run(folder.path() / "run.h5")).outcome ==
+          Outcome::Done);
+  RolloutReader reader(folder.path() / "run.h5");
+  const DriveComparison result = drive_by_log(reader, folder.path() / "arm.toml", {}, 0);
   CHECK(result.steps == 500);
   CAPTURE(result.equal_steps, result.first_step, result.actuator);
   // What the engine computes of the model from the same numbers may differ in the last digits.
@@ -82,14 +83,15 @@ TEST_CASE("drive: given the readings of a run, it commands what the plugin comma
 TEST_CASE("drive: over a perfect link the arm moves as with the plugin", "[drive]") {
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
-  const Folder folder;
+  const TemporaryFolder folder;
   const Experiment experiment = experiment_with(folder, c.arm);
-  REQUIRE(run_experiment(experiment, sensed_run(folder.path / "run.h5")).outcome == Outcome::Done);
-  REQUIRE(drive(experiment, folder.path / "arm.toml", sensed_run(folder.path / "driven.h5"), {},
+  REQUIRE(run_experiment(experiment, sensed_run(folder.path() / "run.h5")).outcome ==
+          Outcome::Done);
+  REQUIRE(drive(experiment, folder.path() / "arm.toml", sensed_run(folder.path() / "driven.h5"), {},
                 nullptr)
               .outcome == Outcome::Done);
-  const std::vector<double> plugin = last_positions(folder.path / "run.h5"),
-                            driven = last_positions(folder.path / "driven.h5");
+  const std::vector<double> plugin = last_positions(folder.path() / "run.h5"),
+                            driven = last_positions(folder.path() / "driven.h5");
   REQUIRE(plugin.size() == driven.size());
   for (std::size_t i = 0; i < plugin.size(); ++i) CHECK(std::abs(plugin[i] - driven[i]) < 1e-6);
 }
@@ -101,30 +103,30 @@ TEST_CASE("drive: a driven run repeats bit for bit by its log, whatever the link
   options.command_bits = 14;
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
-  const Folder folder;
+  const TemporaryFolder folder;
   const Experiment experiment = experiment_with(folder, c.arm);
   DriveLoop::Counts counts;
-  const auto recording = folder.path / "driven.h5";
-  REQUIRE(drive(experiment, folder.path / "arm.toml", sensed_run(recording), options, &counts)
+  const auto recording = folder.path() / "driven.h5";
+  REQUIRE(drive(experiment, folder.path() / "arm.toml", sensed_run(recording), options, &counts)
               .outcome == Outcome::Done);
   CHECK(counts.without_message > 50);
   RolloutReader reader(recording);
-  const DriveComparison result = drive_by_log(reader, folder.path / "arm.toml", options, 5);
+  const DriveComparison result = drive_by_log(reader, folder.path() / "arm.toml", options, 5);
   CHECK(result.equal_steps == result.steps);
-  CHECK(drive_by_log(reader, folder.path / "arm.toml", options, 6).equal_steps < result.steps);
+  CHECK(drive_by_log(reader, folder.path() / "arm.toml", options, 6).equal_steps < result.steps);
   // The plugin did not drive it.
   CHECK_THROWS_WITH(replay(reader), Catch::Contains("was driven by the controller of"));
 }
 
 TEST_CASE("drive: a link that is cut leaves the arm where it was told to be", "[drive]") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Experiment experiment = experiment_with(folder, cases()[0].arm);
   const bool is_stop = GENERATE(false, true);
   DriveOptions options;
   (is_stop ? options.stop_at : options.cut_at) = 0.3;
   DriveState state{};
-  const auto recording = folder.path / "driven.h5";
-  const RunResult result = drive(experiment, folder.path / "arm.toml", sensed_run(recording, 2.0),
+  const auto recording = folder.path() / "driven.h5";
+  const RunResult result = drive(experiment, folder.path() / "arm.toml", sensed_run(recording, 2.0),
                                  options, nullptr, &state);
   CHECK(state == (is_stop ? DriveState::Stopped : DriveState::Stale));
   REQUIRE(result.statuses.size() == 1);
@@ -137,13 +139,13 @@ TEST_CASE("drive: a link that is cut leaves the arm where it was told to be", "[
 }
 
 TEST_CASE("drive: a robot file of another robot is refused", "[drive]") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Experiment experiment = experiment_with(folder, cases()[0].arm);
   const auto refuses = [&](const std::string& file, const std::string& what,
                            const DriveOptions& options = {}) {
     folder.write("other.toml", file);
-    CHECK_THROWS_WITH(drive(experiment, folder.path / "other.toml",
-                            sensed_run(folder.path / "x.h5"), options, nullptr),
+    CHECK_THROWS_WITH(drive(experiment, folder.path() / "other.toml",
+                            sensed_run(folder.path() / "x.h5"), options, nullptr),
                       Catch::Contains(what));
   };
   refuses(sections() + kReach + kBends,

@@ -1,30 +1,11 @@
 #pragma once
 
-#include <stdlib.h>
-
-#include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-namespace tendril::test {
+#include "tests/support/temporary_folder.hpp"
 
-struct Folder {
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "drive_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  void write(const char* name, const std::string& text) const {
-    std::ofstream(path / name) << text;
-  }
-  std::filesystem::path path;
-};
+namespace tendril::test {
 
 inline std::string sections(const std::string& keys = "") {
   std::string all = "kind = \"continuum\"\n";

@@ -1,7 +1,6 @@
 #include "simulation/rollout/replay.hpp"
 
 #include <mujoco/mujoco.h>
-#include <stdlib.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "simulation/rollout/recorded_model.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace tendril;
 using namespace tendril::simulation;
@@ -37,19 +37,6 @@ constexpr const char* kScene = R"(<mujoco>
   <actuator><general joint="slide" dyntype="filter" dynprm=".1" gainprm="3"/></actuator>
   <sensor><accelerometer site="s"/><jointpos joint="slide"/></sensor>
 </mujoco>)";
-
-struct Folder {
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "replay_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
-};
 
 ModelPtr model_of(std::string xml) {
   const std::size_t at = xml.find("<geom type=\"box\"");
@@ -140,9 +127,9 @@ double next_up(double value) {
 
 TEST_CASE("replay: a recording with contacts, a moving hand and an actuator is identical",
           "[rollout]") {
-  const Folder folder;
-  record(folder.path / "rollout.h5");
-  RolloutReader reader(folder.path / "rollout.h5");
+  const test::TemporaryFolder folder;
+  record(folder.path() / "rollout.h5");
+  RolloutReader reader(folder.path() / "rollout.h5");
   std::int64_t reported = 0;
   const ReplayResult result = replay(reader, [&](std::int64_t steps, double) { reported = steps; });
   CHECK(result.identical());
@@ -165,15 +152,15 @@ TEST_CASE("replay: one changed bit is found at its step, field and index", "[rol
                                         {"sensordata", 255, 2, &RowCopy::sensordata},
                                         {"integration", 300, 40, &RowCopy::integration}}));
   CAPTURE(c.field);
-  const Folder folder;
+  const test::TemporaryFolder folder;
   double original = 0.0;
-  record(folder.path / "rollout.h5", [&](RowCopy& row) {
+  record(folder.path() / "rollout.h5", [&](RowCopy& row) {
     if (row.step != c.step) return;
     double& value = (row.*c.values)[c.index];
     original = value;
     value = next_up(value);
   });
-  RolloutReader reader(folder.path / "rollout.h5");
+  RolloutReader reader(folder.path() / "rollout.h5");
   const ReplayResult result = replay(reader);
   REQUIRE_FALSE(result.identical());
   CHECK(result.first_difference->field == c.field);
@@ -187,11 +174,11 @@ TEST_CASE("replay: one changed bit is found at its step, field and index", "[rol
 TEST_CASE("replay: another mocap pose or control than was in force shows in the step after",
           "[rollout]") {
   const auto values = GENERATE(&RowCopy::mocap_pos, &RowCopy::ctrl);
-  const Folder folder;
-  record(folder.path / "rollout.h5", [&](RowCopy& row) {
+  const test::TemporaryFolder folder;
+  record(folder.path() / "rollout.h5", [&](RowCopy& row) {
     if (row.step == 120) (row.*values)[0] += 1e-3;
   });
-  RolloutReader reader(folder.path / "rollout.h5");
+  RolloutReader reader(folder.path() / "rollout.h5");
   const ReplayResult result = replay(reader);
   REQUIRE_FALSE(result.identical());
   CHECK(result.first_difference->step == 120);
@@ -199,43 +186,43 @@ TEST_CASE("replay: another mocap pose or control than was in force shows in the 
 
 TEST_CASE("replay: a recording with a gap, without rows or without a model is refused",
           "[rollout]") {
-  const Folder folder;
-  record(folder.path / "gap.h5", [](RowCopy& row) { row.step += row.step > 50 ? 1 : 0; });
-  RolloutReader gap(folder.path / "gap.h5");
+  const test::TemporaryFolder folder;
+  record(folder.path() / "gap.h5", [](RowCopy& row) { row.step += row.step > 50 ? 1 : 0; });
+  RolloutReader gap(folder.path() / "gap.h5");
   CHECK_THROWS_WITH(replay(gap), Catch::Contains("row 51: step 52, must be 51"));
 
-  { RolloutWriter(folder.path / "empty.h5", {}, {}, {}).close("done"); }
-  RolloutReader empty(folder.path / "empty.h5");
+  { RolloutWriter(folder.path() / "empty.h5", {}, {}, {}).close("done"); }
+  RolloutReader empty(folder.path() / "empty.h5");
   CHECK_THROWS_WITH(replay(empty), Catch::Contains("no rows"));
 
   {
     const std::byte junk[100] = {};
     const double state[] = {1.0};
-    RolloutWriter writer(folder.path / "junk.h5", {.nintegration = 1}, {{"mujoco_version", "9.9"}},
-                         junk);
+    RolloutWriter writer(folder.path() / "junk.h5", {.nintegration = 1},
+                         {{"mujoco_version", "9.9"}}, junk);
     RolloutRow row;
     row.integration_state = state;
     writer.append(row);
     writer.close("done");
   }
-  RolloutReader junk(folder.path / "junk.h5");
+  RolloutReader junk(folder.path() / "junk.h5");
   CHECK_THROWS_WITH(replay(junk), Catch::Contains("model_mjb") && Catch::Contains("9.9"));
 
-  RolloutReader original(folder.path / "gap.h5");
+  RolloutReader original(folder.path() / "gap.h5");
   RolloutLayout layout = original.layout();
   layout.nmocap = 2;
-  RolloutWriter(folder.path / "sizes.h5", layout, {}, original.model_mjb()).close("done");
-  CHECK_THROWS_WITH(recorded_model(RolloutReader(folder.path / "sizes.h5")),
+  RolloutWriter(folder.path() / "sizes.h5", layout, {}, original.model_mjb()).close("done");
+  CHECK_THROWS_WITH(recorded_model(RolloutReader(folder.path() / "sizes.h5")),
                     Catch::Contains("mocap: 2 values a row, the recorded model has 1"));
 }
 
 TEST_CASE("replay: runs of the shipped scenes with their controllers are identical", "[rollout]") {
   const auto scene = GENERATE("scenes/reach/reach.xml", "scenes/tube_insertion/tube_insertion.xml");
   CAPTURE(scene);
-  const Folder folder;
+  const test::TemporaryFolder folder;
   RunOptions options;
   options.changes.duration = 2.0;
-  options.recording = folder.path / "rollout.h5";
+  options.recording = folder.path() / "rollout.h5";
   const RunResult run = run_experiment(load_experiment(scene), options);
   REQUIRE(run.outcome == Outcome::Done);
   RolloutReader reader(options.recording);
@@ -246,10 +233,10 @@ TEST_CASE("replay: runs of the shipped scenes with their controllers are identic
 }
 
 TEST_CASE("replay: a recording of a process with other plugin slots is identical", "[rollout]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   RunOptions options;
   options.changes.duration = 0.5;
-  options.recording = folder.path / "rollout.h5";
+  options.recording = folder.path() / "rollout.h5";
   REQUIRE(run_experiment(load_experiment("scenes/reach/reach.xml"), options).outcome ==
           Outcome::Done);
   RolloutReader original(options.recording);
@@ -263,11 +250,11 @@ TEST_CASE("replay: a recording of a process with other plugin slots is identical
   const auto copy = [&](const std::string& name, const std::string& plugins,
                         std::span<const std::byte> binary) {
     RolloutWriter writer(
-        folder.path / name, original.layout(),
+        folder.path() / name, original.layout(),
         {{"plugins", plugins}, {"mujoco_version", "9.9"}, {"tendril_version", version()}}, binary);
     for (std::int64_t i = 0; i < original.row_count(); ++i) writer.append(original.row(i).view());
     writer.close("done");
-    return RolloutReader(folder.path / name);
+    return RolloutReader(folder.path() / name);
   };
   RolloutReader other_slots = copy("slots.h5", "tendril.reach", mjb);
   CHECK(replay(other_slots).identical());
