@@ -108,7 +108,7 @@ def _sampled(readings: Array, delay: int) -> Array:
 
     :param delay: rows from the sample to its reading
     """
-    is_new = np.isfinite(readings).all(axis=1)
+    is_new: npt.NDArray[np.bool_] = np.asarray(np.isfinite(readings).all(axis=1))
     is_new[1:] &= (readings[1:] != readings[:-1]).any(axis=1)
     is_new[0] = False  # what was there before
     seen = np.full_like(readings, np.nan)
