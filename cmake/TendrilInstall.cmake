@@ -9,13 +9,16 @@
 #   rendering       tendril::rendering, offscreen                    rollout
 # and the program, libtendril.so, models and scenes. A build without MuJoCo installs the targets that it has.
 
-# tendril_install_data(<folder> <component>): models and scenes; the component may be empty.
+# tendril_install_data(<folder> <component>): models and scenes; the component may be empty. The wheel has no plain models,
+# which `tendril model --plain` writes.
 function(tendril_install_data folder component)
+  set(left_out "")
   if(component)
     set(component COMPONENT ${component})
+    set(left_out REGEX "/models/.*\\.xml$" EXCLUDE)
   endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/models ${PROJECT_SOURCE_DIR}/scenes DESTINATION ${folder} ${component}
-    FILES_MATCHING PATTERN "*.toml" PATTERN "*.xml" PATTERN "*.csv" PATTERN "*.plan" PATTERN "*.md")
+    FILES_MATCHING ${left_out} PATTERN "*.toml" PATTERN "*.xml" PATTERN "*.csv" PATTERN "*.plan" PATTERN "*.md")
 endfunction()
 
 if(NOT TENDRIL_INSTALL)
