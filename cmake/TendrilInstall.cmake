@@ -9,8 +9,8 @@
 #   rendering       tendril::rendering, offscreen                    rollout
 # and the program, libtendril.so, models and scenes. A build without MuJoCo installs the targets that it has.
 
-# tendril_install_data(<folder> <component>): models and scenes; the component may be empty. The wheel has no plain models,
-# which `tendril model --plain` writes.
+# tendril_install_data(<folder> <component>): models and scenes; the component may be empty. The wheel has no plain
+# models, which `tendril model --plain` writes.
 function(tendril_install_data folder component)
   set(left_out "")
   if(component)
