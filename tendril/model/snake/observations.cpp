@@ -36,13 +36,13 @@ SnakeObservations observations(const SnakeDescription& snake, double timestep) {
         all.encoders[static_cast<std::size_t>(joint)] = {std::hypot(deviation, kJointModel), delay};
       } else if (one.type == "gyro") {
         use.kind = Kind::Rate;
-        if (!all.imu) all.imu.emplace();
+        if (!all.imu) all.imu = SnakeObservations::Imu{};
         all.imu->rate_deviation = deviation;
         all.imu->rate_bias = reading_bias(one);
         all.imu->delay = delay;
       } else if (one.type == "accelerometer") {
         use.kind = Kind::Force;
-        if (!all.imu) all.imu.emplace();
+        if (!all.imu) all.imu = SnakeObservations::Imu{};
         all.imu->force_deviation = std::hypot(deviation, reading_bias(one));
       }
     }
