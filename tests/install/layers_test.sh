@@ -30,6 +30,7 @@ tendril/recording      : tendril
 links/dynamixel        : tendril tendril/model
 links/lerobot          :
 links/dds              :
+links/ros2_control     : tendril drive
 
 controllers/interface  : tendril tendril/kinematics tendril/geometry tendril/contact tendril/mobile
 controllers/watch      : tendril controllers/interface
