@@ -74,16 +74,40 @@ class Release(unittest.TestCase):
         self.assertRegex((ROOT / "CITATION.cff").read_text(), rf"(?m)^version: {re.escape(version)}$")
         self.assertRegex((ROOT / "CHANGELOG.md").read_text(), rf"(?m)^## {re.escape(version)}, ")
 
-    def test_a_tree_that_is_not_ready_is_refused_in_one_line(self):
+    def repository(self):
+        """A tree of its own with all that has a version, committed."""
         repository = self.folder / "repository"
         (repository / "scripts").mkdir(parents=True)
         for name in FILES:
             (repository / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.folder / name, repository / name)
         shutil.copy(ROOT / "scripts/release", repository / "scripts")
+        (repository / ".gitignore").write_text("build/\n")
         self.git("init", "--quiet", "--initial-branch", "main", folder=repository)
+        for key, value in (("user.name", "A person"), ("user.email", "x@example.org")):
+            self.git("config", key, value, folder=repository)
         self.git("add", ".", folder=repository)
         self.git("commit", "--quiet", "--message", "x", folder=repository)
+        return repository
+
+    def test_a_version_is_committed_and_tagged_when_all_has_passed(self):
+        repository = self.repository()
+        RELEASE.ROOT, before = repository, RELEASE.ROOT
+        self.addCleanup(setattr, RELEASE, "ROOT", before)
+        RELEASE.require_ready("7.8.9")
+        clone = RELEASE.committed("7.8.9")
+        self.assertEqual(version_of(clone), "7.8.9")
+        log = RELEASE.run(clone, "git", "log", "-1", "--format=%an %s")
+        self.assertEqual(log, "A person Release 7.8.9")
+        self.assertNotIn("7.8.9", (repository / "CITATION.cff").read_text())
+        RELEASE.take(clone, "7.8.9")
+        self.assertEqual(version_of(repository), "7.8.9")
+        self.assertEqual(RELEASE.run(repository, "git", "describe"), "v7.8.9")
+        with self.assertRaisesRegex(RELEASE.Refusal, "must be above the last one, 7.8.9"):
+            RELEASE.require_ready("7.8.9")
+
+    def test_a_tree_that_is_not_ready_is_refused_in_one_line(self):
+        repository = self.repository()
         self.git("tag", "v7.9.0", folder=repository)
 
         def refusal(*words):
