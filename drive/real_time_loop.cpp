@@ -31,12 +31,9 @@ LoopTimes run_real_time(DriveLoop& loop, RobotLink& link, const RealTimeOptions&
     if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
     const bool any = link.receive(numbers);
     if (link.has_failed()) break;
-    DriveLoop::Message received;
-    if (any) received = message.unpack(numbers);
-    if (received.target == nullptr && options.target) received.target = &*options.target;
-    if (any && loop.state() == DriveState::Waiting)
-      std::ranges::copy(message.commands(numbers), commands.begin());
-    const bool is_new = loop.step(time, any ? &received : nullptr, commands);
+    const auto come = any ? std::span<const double>(numbers) : std::span<const double>();
+    const bool is_new = step_by_message(loop, time, message, come,
+                                        options.target ? &*options.target : nullptr, commands);
     const Order order = loop.state() == DriveState::Waiting ? Order::Hello
                         : is_new                            ? Order::Command
                                                             : Order::Hold;
@@ -47,12 +44,11 @@ LoopTimes run_real_time(DriveLoop& loop, RobotLink& link, const RealTimeOptions&
     const double duration = seconds(Clock::now() - begin);
     times.longest_step = std::max(times.longest_step, duration);
     if (options.on_step)
-      options.on_step(
-          {.time = time,
-           .late = late,
-           .duration = duration,
-           .message = any ? std::span<const double>(numbers) : std::span<const double>(),
-           .commands = commands});
+      options.on_step({.time = time,
+                       .late = late,
+                       .duration = duration,
+                       .message = come,
+                       .commands = commands});
     due += step;
     for (; due + step <= Clock::now(); due += step) ++times.skipped;
     if (options.on_progress && time - last_progress >= kProgressInterval) {

@@ -43,4 +43,15 @@ DriveLoop::Message RobotMessage::unpack(std::span<const double> message) noexcep
           .target = pose.allFinite() ? &target_ : nullptr};
 }
 
+bool step_by_message(DriveLoop& loop, double time, RobotMessage& message,
+                     std::span<const double> numbers, const Eigen::Isometry3d* target,
+                     std::span<double> commands) noexcept {
+  if (numbers.empty()) return loop.step(time, nullptr, commands);
+  DriveLoop::Message received = message.unpack(numbers);
+  if (received.target == nullptr) received.target = target;
+  if (loop.state() == DriveState::Waiting)
+    std::ranges::copy(message.commands(numbers), commands.begin());
+  return loop.step(time, &received, commands);
+}
+
 }  // namespace tendril

@@ -42,4 +42,12 @@ class RobotMessage {
   Eigen::Isometry3d target_ = Eigen::Isometry3d::Identity();
 };
 
+/// Makes a step of a loop by what has come (DriveLoop::step). From the first message on the
+/// commands in force are those that it tells.
+/// @param numbers  of a message; empty: none has come
+/// @param target   if the message tells of none; null: none
+bool step_by_message(DriveLoop& loop, double time, RobotMessage& message,
+                     std::span<const double> numbers, const Eigen::Isometry3d* target,
+                     std::span<double> commands) noexcept;
+
 }  // namespace tendril

@@ -165,8 +165,7 @@ std::unique_ptr<RobotLink> open_link(const DriveArguments& arguments, const ArmD
   const auto [kind, address] = link_of(arguments.link);
   if (kind == "udp") return std::make_unique<UdpLink>(address, driver);
 #ifdef TENDRIL_DYNAMIXEL
-  return std::make_unique<DynamixelLink>(address, load_as<ContinuumDescription>(arguments.robot),
-                                         driver, timestep);
+  return std::make_unique<DynamixelLink>(address, driver, timestep);
 #else
   throw ModelError(
       fmt::format("--link: dynamixel:{}: this program was built without servos: build it with "

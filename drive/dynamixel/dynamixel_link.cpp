@@ -27,12 +27,11 @@ dynamixel::DynamixelBus::Clock::duration part_of(double timestep, double part) {
 
 }  // namespace
 
-DynamixelLink::DynamixelLink(const std::filesystem::path& bus_file,
-                             const ContinuumDescription& robot, const ArmDriver& driver,
+DynamixelLink::DynamixelLink(const std::filesystem::path& bus_file, const ArmDriver& driver,
                              double timestep)
     : file_(bus_file.string()),
       description_(dynamixel::read_bus_file(bus_file)),
-      bus_((bind_actuators(robot, driver), bind_sensors(robot), description_.port),
+      bus_((bind_actuators(driver), bind_sensors(driver.robot()), description_.port),
            description_.baud),
       servos_(description_, bus_),
       packer_(driver),
@@ -72,7 +71,8 @@ std::size_t DynamixelLink::servo_of(const std::string& actuator) const {
 }
 
 /// Finds the servo of each actuator.
-void DynamixelLink::bind_actuators(const ContinuumDescription& robot, const ArmDriver& driver) {
+void DynamixelLink::bind_actuators(const ArmDriver& driver) {
+  const std::vector<Tendon>& tendons = driver.robot().tendons;
   const std::vector<std::string> names = names_of(driver.actuators());
   for (const dynamixel::ServoDescription& servo : description_.servos) {
     const auto refuse = [&](const std::string& what) {
@@ -81,8 +81,8 @@ void DynamixelLink::bind_actuators(const ContinuumDescription& robot, const ArmD
     };
     if (std::ranges::find(names, servo.actuator) == names.end())
       refuse(fmt::format("must be one of the robot: {}", fmt::join(names, ", ")));
-    const auto tendon = std::ranges::find(robot.tendons, servo.actuator, &Tendon::name);
-    if (tendon == robot.tendons.end() || tendon->command != TendonCommand::Length)
+    const auto tendon = std::ranges::find(tendons, servo.actuator, &Tendon::name);
+    if (tendon == tendons.end() || tendon->command != TendonCommand::Length)
       refuse("must be a tendon whose length is commanded");
     if (!servo.is_tendon) refuse("is a tendon: must have a radius");
   }

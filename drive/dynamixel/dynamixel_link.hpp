@@ -19,8 +19,7 @@ class DynamixelLink final : public RobotLink {
  public:
   /// Finds the servos. Throws ModelError naming a
   /// servo without answer, an actuator without servo, or a sensor that servos cannot give.
-  DynamixelLink(const std::filesystem::path& bus_file, const ContinuumDescription& robot,
-                const ArmDriver& driver, double timestep);
+  DynamixelLink(const std::filesystem::path& bus_file, const ArmDriver& driver, double timestep);
   /// Switches torque off if `finish` has not.
   ~DynamixelLink() override;
   DynamixelLink(const DynamixelLink&) = delete;
@@ -46,7 +45,7 @@ class DynamixelLink final : public RobotLink {
     bool is_tension;
   };
   [[nodiscard]] std::size_t servo_of(const std::string& actuator) const;
-  void bind_actuators(const ContinuumDescription& robot, const ArmDriver& driver);
+  void bind_actuators(const ArmDriver& driver);
   void bind_sensors(const ContinuumDescription& robot);
   void look_for_failure(Clock::time_point now) noexcept;
 

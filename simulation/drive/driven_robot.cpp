@@ -127,11 +127,8 @@ void DrivenRobot::exchange(const Sent& sent, std::span<double> commands) noexcep
   if (!is_cut) up_->send(sent.time, sent_);
   if (sent.time >= options_.stop_at) loop_->stop();
   const bool any = up_->receive(sent.time, received_);
-  DriveLoop::Message message;
-  if (any) message = received_message_->unpack(received_);
-  if (any && loop_->state() == DriveState::Waiting)
-    std::ranges::copy(received_message_->commands(received_), commands_.begin());
-  if (loop_->step(sent.time, any ? &message : nullptr, commands_) && !is_cut)
+  const auto come = any ? std::span<const double>(received_) : std::span<const double>();
+  if (step_by_message(*loop_, sent.time, *received_message_, come, nullptr, commands_) && !is_cut)
     down_->send(sent.time, commands_);
   if (!down_->receive(sent.time, received_commands_)) {
     ++lost_commands_;

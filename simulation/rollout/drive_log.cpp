@@ -114,12 +114,8 @@ DriveComparison repeat(RolloutReader& reader, ContinuumDescription robot,
     const bool any = numbers_of(*model, log_sensor::kReceived, row, file)[0] != 0.0;
     const double state = numbers_of(*model, log_sensor::kState, row, file)[0];
     if (state == static_cast<double>(DriveState::Stopped)) loop.stop();
-    DriveLoop::Message received;
-    if (any) received = message.unpack(numbers);
-    if (received.target == nullptr && settings.target) received.target = &*settings.target;
-    if (any && loop.state() == DriveState::Waiting)
-      std::ranges::copy(message.commands(numbers), commands.begin());
-    (void)loop.step(row.time, any ? &received : nullptr, commands);
+    (void)step_by_message(loop, row.time, message, any ? numbers : std::span<const double>(),
+                          settings.target ? &*settings.target : nullptr, commands);
     comparison.add(row.step, row.ctrl, controls, commands);
     if (on_progress && i % kProgressRows == 0) on_progress(i, row.time);
   }

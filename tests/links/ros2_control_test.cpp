@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "links/ros2_control/tendril_controller.cpp"  // NOLINT: a plugin has no header
+#include "tests/drive/driven_arm.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -18,30 +19,12 @@ namespace {
 constexpr double kTimestep = 1.0 / 250.0;
 constexpr int kSteps = 400;
 
-const char* const kArm = R"(kind = "continuum"
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[[section]]
-constant_length = 0.1
-bend_limit = 1.5
-links = 5
-radius = 0.006
-mass = 0.02
-bending_stiffness = 0.02
-[controller]
+const std::string kArm = test::servo_sections(2) + R"([controller]
 plugin = "tendril.reach"
 target = "target"
 velocity_feed_forward = false
 gravity_compensation = false
-[[sensor]]
-kind = "bend_encoder"
-name = "bend"
-[[sensor]]
+)" + test::kEncoder + R"([[sensor]]
 kind = "tip_tracker"
 name = "tracker"
 rate = 50

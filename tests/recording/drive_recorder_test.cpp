@@ -58,18 +58,10 @@ struct WanderingRobot {
     any = i >= kFirst && random() % 4 != 0 && !(i >= 200 && i < 230);
     if (i == kFirst || i == 100) any = true;
     if (i == kStop) loop.stop();
-    DriveLoop::Message received;
-    if (any) received = message.unpack(numbers);
-    if (received.target == nullptr && settings.target) received.target = &*settings.target;
-    if (any && loop.state() == DriveState::Waiting)
-      std::ranges::copy(message.commands(numbers), commands.begin());
+    const auto come = any ? std::span<const double>(numbers) : std::span<const double>();
     time = kTimestep * i + 1e-4 * static_cast<double>(random() % 100) / 100.0;
-    (void)loop.step(time, any ? &received : nullptr, commands);
-    return {.time = time,
-            .late = 1e-4,
-            .duration = 2e-4,
-            .message = any ? std::span<const double>(numbers) : std::span<const double>(),
-            .commands = commands};
+    (void)step_by_message(loop, time, message, come, &*settings.target, commands);
+    return {.time = time, .late = 1e-4, .duration = 2e-4, .message = come, .commands = commands};
   }
 
   DriverSettings settings{
