@@ -275,7 +275,10 @@ ArmModel::ArmModel(const Mechanism& mechanism, const ContinuumDescription& descr
   mechanics = Builder(mechanism, description, *this).mechanics(std::move(options));
 }
 
-ArmChain ArmModel::chain(const Mechanism& m) const {
+ArmChain ArmModel::chain(const Mechanism& m) const { return chain_of(m, joints, tip, feed, spin); }
+
+ArmChain chain_of(const Mechanism& m, std::span<const int> coordinates, int tip, int feed,
+                  int spin) {
   using Role = ArmChain::Role;
   std::vector<ArmChain::Body> bodies;
   for (const Mechanism::Body& body : m.bodies)
@@ -292,10 +295,10 @@ ArmChain ArmModel::chain(const Mechanism& m) const {
                         .anchor = joint.anchor,
                         .zero = joint.zero});
     const int index = static_cast<int>(j);
-    const auto at = std::ranges::find(joints, index);
-    if (at != joints.end()) {
+    const auto at = std::ranges::find(coordinates, index);
+    if (at != coordinates.end()) {
       out.role = Role::Coordinate;
-      out.index = static_cast<int>(at - joints.begin());
+      out.index = static_cast<int>(at - coordinates.begin());
     } else if (index == feed) {
       out.role = Role::Feed;
     } else if (index == spin) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "controllers/arm/arm_chain.hpp"
@@ -31,6 +32,13 @@ struct ArmModel {
   /// Coordinates where the robot file starts it [rad], [m].
   [[nodiscard]] Eigen::VectorXd start(const Mechanism& mechanism) const;
 };
+
+/// The bodies of a mechanism from the base on.
+/// @param coordinates  joints, in the order of `ArmMechanics::State::joints`
+/// @param tip          site
+/// @param feed, spin   joints; -1: none
+[[nodiscard]] ArmChain chain_of(const Mechanism& mechanism, std::span<const int> coordinates,
+                                int tip, int feed = -1, int spin = -1);
 
 /// The servo of an actuator.
 /// @param passive_damping  of the joint or tendon on which it acts

@@ -34,7 +34,7 @@ constexpr double kForceModel = 10.0;  // [m/s^2]
 
 std::vector<double> deviations(const SensedSnake::Parameters& parameters) {
   std::vector<double> all;
-  for (const auto& encoder : parameters.observations.encoders) {
+  for (const auto& encoder : parameters.observations.joints.encoders) {
     if (!encoder)
       refuse("the robot file has no joint_encoder of joint_" + std::to_string(all.size() + 1));
     all.push_back(encoder->deviation);
@@ -89,7 +89,7 @@ SensedSnake::SensedSnake(Parameters parameters)
                                  .friction_across = parameters_.friction_across,
                                  .gravity = -g.z()});
   }
-  for (const auto& encoder : observations.encoders) {
+  for (const auto& encoder : observations.joints.encoders) {
     to_now_.push_back(JointFilter::transition(encoder->delay, filter_.options()));
     const double to_unit = observations.imu ? encoder->delay - observations.imu->delay : 0.0;
     to_unit_.push_back(JointFilter::transition(to_unit, filter_.options()));
@@ -113,22 +113,23 @@ void SensedSnake::begin(std::span<double> next, const SnakeMeasurement& seen) no
 
 bool SensedSnake::read(std::span<const double> readings, std::span<const bool> arrived,
                        std::span<double> next) noexcept {
-  using Kind = SnakeObservations::Use::Kind;
+  using Part = SnakeObservations::Part;
+  const SnakeObservations& observations = parameters_.observations;
   std::ranges::fill(values_, std::numeric_limits<double>::quiet_NaN());
   bool has_rate = false, has_force = false;
   std::size_t first = 0;
-  for (std::size_t i = 0; i < parameters_.observations.uses.size(); ++i) {
-    const SnakeObservations::Use& use = parameters_.observations.uses[i];
+  for (std::size_t i = 0; i < observations.joints.uses.size(); ++i) {
+    const JointObservations::Use& use = observations.joints.uses[i];
     const std::span<const double> numbers =
         readings.subspan(first, static_cast<std::size_t>(use.width));
     first += numbers.size();
     if (!arrived[i] || !std::isfinite(numbers[0])) continue;
-    if (use.kind == Kind::Joint) {
+    if (use.joint >= 0) {
       values_[static_cast<std::size_t>(use.joint)] = numbers[0];
-    } else if (head_ && use.kind == Kind::Rate) {
+    } else if (head_ && observations.parts[i] == Part::Rate) {
       memory_.rate(next) = Vector3d::Map(numbers.data());
       has_rate = true;
-    } else if (head_ && use.kind == Kind::Force) {
+    } else if (head_ && observations.parts[i] == Part::Force) {
       memory_.force(next) = Vector3d::Map(numbers.data());
       has_force = true;
     }

@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <functional>
-#include <optional>
 #include <span>
 
 #include "drive/drive_loop.hpp"
 #include "drive/robot_link.hpp"
+#include "drive/target_table.hpp"
 
 namespace tendril {
 
@@ -31,7 +31,7 @@ struct RealTimeOptions {
   double timestep = 0.01;  ///< that of the driver [s]
   double duration = 0.0;   ///< [s]; 0: until `stop`
   const std::atomic<bool>* stop = nullptr;
-  std::optional<Eigen::Isometry3d> target = {};  ///< base frame, if the robot tells of none
+  TargetTable targets = {};  ///< where the robot tells of none
   /// Called after each step, in the time of the loop.
   std::function<void(const LoopStep&)> on_step = {};
   /// Called about ten times a second, between steps.

@@ -15,11 +15,6 @@ using Eigen::Vector3d;
 
 namespace {
 
-/// Tells whether the controller sees its sensors instead of the truth.
-bool is_sensed(const InstanceContext& context) {
-  return context.settings.choice_index("measured") != 0;
-}
-
 bool has_friction(const ContinuumDescription& description) {
   return std::any_of(description.tendons.begin(), description.tendons.end(),
                      [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
@@ -30,7 +25,7 @@ bool has_friction(const ContinuumDescription& description) {
 ArmBinding::Memory::Memory(const InstanceContext& context, const ContinuumDescription& description,
                            const ArmController& controller) {
   const double timestep = context.model->opt.timestep;
-  loop = layout.part(ArmLoop::Memory(description, is_sensed(context), timestep).layout);
+  loop = layout.part(ArmLoop::Memory(description, sees_sensors(context), timestep).layout);
   if (has_friction(description)) {
     const auto tendons = static_cast<std::size_t>(tendon_count(description));
     tension = layout.numbers(tendons);
@@ -53,7 +48,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
                        std::unique_ptr<ArmController> controller, ModelScene& scene,
                        const Mechanism& mechanism)
     : BindingOf(context, std::move(controller), ArmMeasurement(sizes(description)),
-                is_sensed(context)),
+                sees_sensors(context)),
       base_body_(mechanism.bodies.front().id),
       body_radius_(largest_radius(description)),
       obstacles_(scene.release_obstacles()),
@@ -62,7 +57,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
                  compensated_gravity(context.model, context.settings.flag("gravity_compensation")),
              .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
              .commands = controller_->commands()},
-            is_sensed(context), measurement_),
+            sees_sensors(context), measurement_),
       memory_(context, description, *controller_) {
   const mjModel* m = context.model;
   layout_ = memory_.layout;
@@ -92,7 +87,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   if (scene.carrier_joints()) bind_carrier(context, *scene.carrier_joints());
   if (controller_->senses_contacts())
     contacts_.emplace(m, loop_.mechanics(), joints_, base_body_, memory_.link_force.size());
-  if (is_sensed(context)) bind_sensors(context, description, mechanism);
+  if (sees_sensors(context)) bind_sensors(context, description, mechanism);
 }
 
 void ArmBinding::bind_sensors(const InstanceContext& context,

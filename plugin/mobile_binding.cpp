@@ -5,11 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "binding/arm_model.hpp"
+#include "binding/sensed_mobile.hpp"
 #include "controllers/interface/mobile_controller.hpp"
 #include "plugin/bind_robot.hpp"
+#include "plugin/bound_mechanism.hpp"
 #include "plugin/drawing.hpp"
 #include "plugin/joint_binding.hpp"
 #include "plugin/model_scene.hpp"
+#include "tendril/model/mobile/sensors.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
@@ -36,10 +40,10 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
   [[nodiscard]] static int coordinate_count(const MobileDescription& robot) {
     return static_cast<int>(kPlatform) + sizes(robot).n;
   }
-  [[nodiscard]] static int memory_size(const InstanceContext& /*context*/,
-                                       const MobileDescription& /*robot*/,
+  [[nodiscard]] static int memory_size(const InstanceContext& context,
+                                       const MobileDescription& robot,
                                        const MobileController& /*controller*/) {
-    return 0;
+    return sees_sensors(context) ? SensedMobile::Memory(coordinate_count(robot)).layout.size() : 0;
   }
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
@@ -56,6 +60,11 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
  private:
   static constexpr std::size_t kPlatform = 3;  // joints of the platform: x, y, heading
 
+  void bind_sensors(const InstanceContext& context, const MobileDescription& description);
+  [[nodiscard]] bool sense(const Sensed& sensed, MobileMeasurement& seen) noexcept override;
+  /// Sets what follows from the states of the joints alone.
+  void take(std::span<const JointState> states, MobileMeasurement& out) const noexcept;
+
   std::vector<JointLimits> limits_;  // of the arm's joints
   MobileSpeedLimits speeds_;
   int base_body_, tip_site_, target_mocap_;
@@ -63,9 +72,11 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
   bool velocity_feed_forward_;
   Eigen::Vector3d gravity_;
   std::vector<BoundJoint> joints_;  // x, y, heading; yaw, hinges, roll
+  std::optional<SensedMobile> sensed_;
 
   // Scratch of the last step.
-  std::vector<JointState> states_;
+  Eigen::Isometry3d X_WB_ = Eigen::Isometry3d::Identity();
+  std::vector<JointState> states_, seen_states_;
   double joint_margin_ = 0.0, speed_use_ = 0.0;
 };
 
@@ -146,7 +157,8 @@ std::unique_ptr<MobileController> MobileBinding::make_controller(
 
 MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,
                              std::unique_ptr<MobileController> controller, ModelScene& scene)
-    : BindingOf(context, std::move(controller), MobileMeasurement(sizes(description))),
+    : BindingOf(context, std::move(controller), MobileMeasurement(sizes(description)),
+                sees_sensors(context)),
       speeds_(description.speeds),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, description.mounted
@@ -165,27 +177,65 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
   require_no_more_joints(context, joints_);
   states_.resize(joints_.size());
   target_mocap_ = scene.target_mocap();
+  if (sees_sensors(context)) bind_sensors(context, description);
+}
+
+void MobileBinding::bind_sensors(const InstanceContext& context,
+                                 const MobileDescription& description) {
+  if (description.mounted)
+    throw ModelError("measured = sensors: its arm is a continuum arm: must be \"truth\"");
+  const Mechanism mechanism = bound_mechanism(context.model, context.names);
+  std::vector<std::string> joints{names::kPlatformX, names::kPlatformY, names::kHeading};
+  for (std::size_t j = 1; j <= limits_.size(); ++j)
+    joints.push_back(names::arm_joint(static_cast<int>(j)));
+  std::vector<int> coordinates;
+  for (const std::string& joint : joints) coordinates.push_back(mechanism.joint(joint));
+  const double timestep = context.model->opt.timestep;
+  sensed_.emplace(SensedMobile::Parameters{
+      .observations = mobile_observations(description, timestep),
+      .joints = joints,
+      .limits = description.speeds,
+      .timestep = timestep,
+      .chain = chain_of(mechanism, coordinates, mechanism.site(names::kTip))});
+  layout_ = SensedMobile::Memory(static_cast<int>(joints.size())).layout;
+  seen_states_ = states_;
+}
+
+bool MobileBinding::sense(const Sensed& sensed, MobileMeasurement& seen) noexcept {
+  if (!sensed_) return false;
+  std::ranges::copy(states_, seen_states_.begin());
+  sensed_->sense(sensed.readings, sensed.arrived, sensed.next_own, X_WB_, seen_states_, seen.X_WE);
+  take(seen_states_, seen);
+  return true;
+}
+
+void MobileBinding::take(std::span<const JointState> states,
+                         MobileMeasurement& out) const noexcept {
+  out.base = {states[0].position, states[1].position, states[2].position};
+  out.base_velocity = {states[0].velocity, states[1].velocity, states[2].velocity};
+  for (std::size_t j = 0; j < limits_.size(); ++j) {
+    const JointState& state = states[kPlatform + j];
+    const BoundJoint& joint = joints_[kPlatform + j];
+    const auto k = static_cast<Eigen::Index>(j);
+    out.q[k] = state.position;
+    out.q_velocity[k] = state.velocity;
+    out.gravity_torque[k] = gravity_load(state, joint.mass, gravity_, joint.is_slide);
+  }
 }
 
 bool MobileBinding::measure(const mjModel* m, const mjData* d,
                             std::span<const double> /*own*/) noexcept {
-  const ConstVector3 p_WB(d->xpos + 3 * base_body_);
-  const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
+  X_WB_.translation() = ConstVector3(d->xpos + 3 * base_body_);
+  X_WB_.linear() = ConstMatrix3(d->xmat + 9 * base_body_);
   MobileMeasurement& out = measurement_;
   out.time = d->time;
   out.timestep = m->opt.timestep;
   for (std::size_t j = 0; j < joints_.size(); ++j) joints_[j].read(d, states_[j]);
-  out.base = {states_[0].position, states_[1].position, states_[2].position};
-  out.base_velocity = {states_[0].velocity, states_[1].velocity, states_[2].velocity};
+  take(states_, out);
   joint_margin_ = limits_.empty() ? 0.0 : std::numeric_limits<double>::infinity();
   double joint_speed = 0.0;
   for (std::size_t j = 0; j < limits_.size(); ++j) {
     const JointState& state = states_[kPlatform + j];
-    out.q[static_cast<Eigen::Index>(j)] = state.position;
-    out.q_velocity[static_cast<Eigen::Index>(j)] = state.velocity;
-    const BoundJoint& joint = joints_[kPlatform + j];
-    out.gravity_torque[static_cast<Eigen::Index>(j)] =
-        gravity_load(state, joint.mass, gravity_, joint.is_slide);
     joint_margin_ =
         std::min({joint_margin_, state.position - limits_[j].min, limits_[j].max - state.position});
     joint_speed = std::max(joint_speed, std::abs(state.velocity));
@@ -197,8 +247,8 @@ bool MobileBinding::measure(const mjModel* m, const mjData* d,
 
   const ConstVector3 p_WE(d->site_xpos + 3 * tip_site_);
   const ConstMatrix3 R_WE(d->site_xmat + 9 * tip_site_);
-  out.X_WE.translation().noalias() = R_WB.transpose() * (p_WE - p_WB);
-  out.X_WE.linear().noalias() = R_WB.transpose() * R_WE;
+  out.X_WE.translation().noalias() = X_WB_.linear().transpose() * (p_WE - X_WB_.translation());
+  out.X_WE.linear().noalias() = X_WB_.linear().transpose() * R_WE;
   if (obstacles_) {
     obstacles_->refresh(d);
     out.obstacles = &obstacles_->obstacles();
@@ -233,7 +283,7 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
     setpoints[j] =
         torques ? std::clamp(command_.torque[k], joint.servo.min_force, joint.servo.max_force)
                 : joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k],
-                                       measurement_.gravity_torque[k]);
+                                       seen().gravity_torque[k]);
   }
 }
 
@@ -250,9 +300,10 @@ FollowingError MobileBinding::following_error(int last_touched) const noexcept {
 }
 
 void MobileBinding::forget_command() noexcept {
-  command_.base = measurement_.base;
+  const MobileMeasurement& known = sensed_ ? seen() : measurement_;
+  command_.base = known.base;
   command_.base_rate = {};
-  command_.q = measurement_.q;
+  command_.q = known.q;
   command_.q_rate.setZero();
   command_.torque.setZero();
 }

@@ -40,6 +40,10 @@ MeasurementFaultList faults_of(const InstanceContext& context) {
   return list;
 }
 
+bool sees_sensors(const InstanceContext& context) {
+  return context.settings.choice_index("measured") != 0;
+}
+
 void JointAddress::read(const mjData* d, JointState& state) const noexcept {
   state.axis = ConstVector3(d->xaxis + 3 * joint);
   state.anchor = ConstVector3(d->xanchor + 3 * joint);

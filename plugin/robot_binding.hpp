@@ -214,6 +214,9 @@ class BindingOf : public RobotBinding {
 
 // ---- common to all bindings
 
+/// Tells whether the controller sees its sensors instead of the truth.
+[[nodiscard]] bool sees_sensors(const InstanceContext& context);
+
 using ConstVector3 = Eigen::Map<const Eigen::Vector3d>;
 using ConstMatrix3 = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
 

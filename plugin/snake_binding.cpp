@@ -33,11 +33,6 @@ SnakeStartPlace start_of(const InstanceContext& context, const SnakeDescription&
           tail.z() - snake.radius};
 }
 
-/// Tells whether the controller sees its sensors instead of the truth.
-bool is_sensed(const InstanceContext& context) {
-  return context.settings.choice_index("measured") != 0;
-}
-
 struct RigidPart {
   double mass;
   Eigen::Vector3d center;  // of mass, in the frame of the body
@@ -72,7 +67,7 @@ SensedSnake::Base base_of(const SnakeDescription& snake, const SnakeController& 
 SnakeBinding::Memory::Memory(const InstanceContext& context, const SnakeDescription& snake,
                              const SnakeController& controller)
     : torque(layout.vector(snake.joints)) {
-  if (!is_sensed(context)) return;
+  if (!sees_sensors(context)) return;
   sensed = layout.part(SensedSnake::Memory(snake.joints, base_of(snake, controller)).layout);
   truth = layout.part(controller.memory_layout());
 }
@@ -100,7 +95,7 @@ std::unique_ptr<SnakeController> SnakeBinding::make_controller(const InstanceCon
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
                            std::unique_ptr<SnakeController> controller, const ModelScene& scene)
-    : BindingOf(context, std::move(controller), SnakeMeasurement(snake.joints), is_sensed(context)),
+    : BindingOf(context, std::move(controller), SnakeMeasurement(snake.joints), sees_sensors(context)),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tail_site_(context.require(mjOBJ_SITE, names::kTail)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
@@ -119,7 +114,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
   states_.resize(joints_.size());
   seen_states_ = states_;
   target_mocap_ = scene.target_mocap();
-  if (is_sensed(context)) bind_sensors(context, snake);
+  if (sees_sensors(context)) bind_sensors(context, snake);
 }
 
 void SnakeBinding::bind_sensors(const InstanceContext& context, const SnakeDescription& snake) {

@@ -14,6 +14,10 @@ void add_run_command(CommandLine& line);
 /// differ; with a robot elsewhere 0 it was driven to the end, 1 it was not.
 void add_drive_command(CommandLine& line);
 
+/// `tendril servos`: the servos of a bus, and the zero angles of those that pull tendons
+/// (docs/guide/dynamixel.md). Exit code 1: a tendon has no tension; 130: interrupted.
+void add_servos_command(CommandLine& line);
+
 /// `tendril view`. Exit code: 0 the window was closed, 3 the scene diverged before the screenshot,
 /// 4 no display.
 void add_view_command(CommandLine& line);

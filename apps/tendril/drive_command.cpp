@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
@@ -15,9 +17,11 @@
 #ifdef TENDRIL_DYNAMIXEL
 #include "drive/dynamixel/dynamixel_link.hpp"
 #endif
+#include "drive/combined_link.hpp"
 #include "drive/real_time_loop.hpp"
 #include "drive/udp_link.hpp"
 #include "simulation/drive/drive_recorder.hpp"
+#include "simulation/files/csv_table.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/files/manifest.hpp"
 #include "simulation/rollout/drive_log.hpp"
@@ -32,7 +36,8 @@ constexpr int kExitNotDriven = 1;
 constexpr int kExitInputOutput = 4;
 
 struct DriveArguments {
-  std::string robot, link;
+  std::string robot;
+  std::vector<std::string> links;
   simulation::DriveOptions options;
   std::optional<double> stale, speed, cut, stop, rate;
   std::optional<std::int64_t> link_seed;
@@ -40,7 +45,12 @@ struct DriveArguments {
 };
 
 /// The kind and the file of a link, `sim:FILE`.
-std::pair<std::string, std::string> link_of(const std::string& text) {
+struct LinkName {
+  std::string kind, address;
+  [[nodiscard]] bool is_real() const { return kind == "udp" || kind == "dynamixel"; }
+};
+
+LinkName link_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   if (colon == std::string::npos ||
@@ -122,16 +132,35 @@ int drive_by_log(const DriveArguments& arguments, const std::string& file, bool 
   return kExitDifferent;
 }
 
-/// A target upright at a position; nothing if none is given.
-std::optional<Eigen::Isometry3d> target_of(const std::string& text) {
-  if (text.empty()) return std::nullopt;
+/// Targets of a table with the columns t, x, y, z.
+TargetTable read_targets(const std::string& file) {
+  simulation::CsvReader reader(file, {.columns = {{"t"}, {"x"}, {"y"}, {"z"}},
+                                      .ignored = {},
+                                      .allowed = "t,x,y,z"});
+  std::vector<TargetTable::Row> rows;
+  std::array<double, 4> numbers{};
+  while (reader.read(numbers)) {
+    if (!rows.empty() && numbers[0] <= rows.back().time)
+      reader.refuse(fmt::format("column t: {}: must be later than the row before", numbers[0]));
+    rows.emplace_back().time = numbers[0];
+    rows.back().X_BG.translation() = Eigen::Vector3d(numbers.data() + 1);
+  }
+  if (rows.empty()) throw ModelError(file + ": no rows: must have a target");
+  return TargetTable(std::move(rows));
+}
+
+/// Upright targets: one at a position, or those of a table; none if the text is empty.
+TargetTable targets_of(const std::string& text) {
+  if (text.empty()) return {};
+  if (text.ends_with(".csv")) return read_targets(text);
   constexpr std::size_t kNumbers = 3;
-  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();
   const std::optional<std::vector<double>> numbers = Value::parse("[" + text + "]").numbers();
   if (!numbers || numbers->size() != kNumbers)
-    throw ModelError(fmt::format("--target: {}: must be three numbers x,y,z, m", text));
-  X_BG.translation() = Eigen::Vector3d(numbers->data());
-  return X_BG;
+    throw ModelError(
+        fmt::format("--target: {}: must be three numbers x,y,z, m, or a table .csv", text));
+  TargetTable::Row row;
+  row.X_BG.translation() = Eigen::Vector3d(numbers->data());
+  return TargetTable({row});
 }
 
 std::unique_ptr<ArmDriver> driver_of(const std::string& robot, const ArmDriver::Options& options) {
@@ -159,19 +188,30 @@ LoopTimes run_until_end(DriveLoop& loop, RobotLink& link, RealTimeOptions times,
   return result;
 }
 
-/// Opens the link to a robot, `udp` or `dynamixel`.
-std::unique_ptr<RobotLink> open_link(const DriveArguments& arguments, const ArmDriver& driver,
-                                     [[maybe_unused]] double timestep) {
-  const auto [kind, address] = link_of(arguments.link);
+/// Opens a link to a robot, `udp` or `dynamixel`.
+std::unique_ptr<RobotLink> open_link(const std::string& text, const ArmDriver& driver,
+                                     [[maybe_unused]] double timestep,
+                                     [[maybe_unused]] bool is_alone) {
+  const auto [kind, address] = link_of(text);
   if (kind == "udp") return std::make_unique<UdpLink>(address, driver);
 #ifdef TENDRIL_DYNAMIXEL
-  return std::make_unique<DynamixelLink>(address, driver, timestep);
+  return std::make_unique<DynamixelLink>(address, driver, timestep, is_alone);
 #else
   throw ModelError(
       fmt::format("--link: dynamixel:{}: this program was built without servos: build it with "
                   "-DTENDRIL_DYNAMIXEL=ON",
                   address));
 #endif
+}
+
+/// Opens the links: the first one has the actuators, the others are programs that measure.
+std::unique_ptr<RobotLink> open_links(const std::vector<std::string>& texts,
+                                      const ArmDriver& driver, double timestep) {
+  if (texts.size() == 1) return open_link(texts[0], driver, timestep, true);
+  std::vector<CombinedLink::Part> parts;
+  for (const std::string& text : texts)
+    parts.push_back({.name = text, .link = open_link(text, driver, timestep, false)});
+  return std::make_unique<CombinedLink>(driver, std::move(parts));
 }
 
 /// A robot elsewhere, in real time, until Ctrl-C.
@@ -184,14 +224,14 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
     throw ModelError(fmt::format("--rate: {}: must be in [1, 10000] Hz", rate));
   RealTimeOptions times{.timestep = 1.0 / rate};
   if (!run.duration.empty()) times.duration = run_duration(run);
-  times.target = target_of(arguments.target);
+  times.targets = targets_of(arguments.target);
   static_cast<void>(video_options(run));  // refuses them before the run
   const ArmDriver::Options settings{.timestep = times.timestep,
                                     .link_delay = 2.0 * options.link.delay + options.link.jitter,
                                     .are_forces_late = false};
   const std::unique_ptr<ArmDriver> driver = driver_of(arguments.robot, settings);
   DriveLoop loop(*driver, options.safety);
-  const std::unique_ptr<RobotLink> link = open_link(arguments, *driver, times.timestep);
+  const std::unique_ptr<RobotLink> link = open_links(arguments.links, *driver, times.timestep);
 
   const std::filesystem::path out =
       !run.out.empty() ? std::filesystem::path(run.out)
@@ -202,11 +242,12 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
   if (!run.no_record) {
     folder.emplace(out);
     folder->clear(run, false);
-    recorder.emplace(arguments.robot, out / "rollout.h5", arguments.link, command_line_text(), loop,
+    recorder.emplace(arguments.robot, out / "rollout.h5",
+                     fmt::format("{}", fmt::join(arguments.links, " ")), command_line_text(), loop,
                      simulation::DriverSettings{.robot = driver->robot().text,
                                                 .driver = settings,
                                                 .safety = options.safety,
-                                                .target = times.target});
+                                                .targets = times.targets});
     times.on_step = [&](const LoopStep& step) { recorder->take(step); };
   }
   link->begin();
@@ -239,7 +280,7 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
   if (const std::string silent = link->problem(); !silent.empty()) complain(silent);
   const bool was_held = loop.counts().held == loop.counts().steps;
   if (was_held && loop.state() == DriveState::Running)
-    complain("the robot did not tell where its target is: --target x,y,z does");
+    complain("the robot did not tell where its target is: --target does");
   if (loop.state() == DriveState::Fault) complain(driver->fault());
   if (loop.state() != DriveState::Running || was_held || link->has_failed() || !has_let_go)
     return kExitNotDriven;
@@ -257,10 +298,11 @@ void add_drive_command(CommandLine& line) {
       .required();
   command
       .option(
-          "--link", arguments->link,
+          "--link", arguments->links,
           "the robot: sim:EXPERIMENT, one in a simulation; udp:HOST:PORT, one that listens there; "
           "dynamixel:BUS.toml, servos on a serial bus; "
-          "log:RECORDING, readings of one, to compare the commands")
+          "log:RECORDING, readings of one, to compare the commands. Further ones, udp:HOST:PORT, "
+          "are programs that measure what the first does not")
       .required();
   command.option("--prefix", arguments->options.robot,
                  "prefix of the robot in a scene with several");
@@ -278,9 +320,9 @@ void add_drive_command(CommandLine& line) {
                  "largest speed of a command, ranges of its actuator per second [none; with udp "
                  "and dynamixel 1]");
   command.option("--target", arguments->target,
-                 "with udp and dynamixel: position x,y,z of the target in the frame of the base, m "
-                 "[told by the "
-                 "robot]");
+                 "with udp and dynamixel: position x,y,z of the target in the frame of the base, "
+                 "m, or a table FILE.csv with columns t,x,y,z, each row until the next [told by "
+                 "the robot]");
   command.option("--rate", arguments->rate, "with udp and dynamixel: steps per second [100]");
   command.option("--cut", arguments->cut, "the link is cut at this time, s [never]");
   command.option("--stop", arguments->stop, "emergency stop at this time, s [never]");
@@ -295,11 +337,16 @@ void add_drive_command(CommandLine& line) {
       "some differ; with udp and dynamixel: 0 the robot was driven to the end, 1 its commands were "
       "held then");
   command.action([arguments, run] {
-    const auto [kind, file] = link_of(arguments->link);
-    run->file = file;
-    if (kind == "udp" || kind == "dynamixel") return drive_robot(*arguments, *run);
-    return kind == "log" ? drive_by_log(*arguments, file, run->quiet)
-                         : drive_simulation(*arguments, *run);
+    const LinkName first = link_of(arguments->links.at(0));
+    for (std::size_t i = 1; i < arguments->links.size(); ++i)
+      if (!first.is_real() || link_of(arguments->links[i]).kind != "udp")
+        throw ModelError(fmt::format(
+            "--link: {}: must be udp:HOST:PORT beside a first link udp or dynamixel",
+            arguments->links[i]));
+    run->file = first.address;
+    if (first.is_real()) return drive_robot(*arguments, *run);
+    return first.kind == "log" ? drive_by_log(*arguments, first.address, run->quiet)
+                               : drive_simulation(*arguments, *run);
   });
 }
 

@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   tendril::add_march_command(line);
   tendril::add_plan_command(line);
   tendril::add_drive_command(line);
+  tendril::add_servos_command(line);
   tendril::add_rollout_command(line);
   tendril::add_tables_command(line);
   tendril::add_explain_command(line);

@@ -181,7 +181,8 @@ class MobileController : public Controller {
       common::following_tolerance("0.05"),
       common::kFollowingTime,
       common::kMeasurementFaults,
-      common::kSensorSeed};
+      common::kSensorSeed,
+      common::kMeasured};
   static constexpr Quantity kCommonQuantities[] = {
       quantity::kStatus,
       {"command", "m, rad", "commanded x, y, heading of the platform and joint angles",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tendril/model_error.hpp"
 
@@ -28,19 +29,20 @@ dynamixel::DynamixelBus::Clock::duration part_of(double timestep, double part) {
 }  // namespace
 
 DynamixelLink::DynamixelLink(const std::filesystem::path& bus_file, const ArmDriver& driver,
-                             double timestep)
+                             double timestep, bool is_alone)
     : file_(bus_file.string()),
       description_(dynamixel::read_bus_file(bus_file)),
-      bus_((bind_actuators(driver), bind_sensors(driver.robot()), description_.port),
+      bus_((bind_actuators(driver), bind_sensors(driver.robot(), is_alone), description_.port),
            description_.baud),
       servos_(description_, bus_),
       packer_(driver),
       read_time_(part_of(timestep, kReadPart)),
       write_time_(part_of(timestep, kWritePart)),
-      readings_(driver.reading_count()),
+      readings_(driver.reading_count(), std::numeric_limits<double>::quiet_NaN()),
       commands_(driver.actuators().size()),
       goals_(description_.servos.size()),
-      arrived_(std::make_unique<bool[]>(driver.sensor_count())) {}
+      sensor_count_(driver.sensor_count()),
+      arrived_(std::make_unique<bool[]>(sensor_count_)) {}
 
 DynamixelLink::~DynamixelLink() {
   try {
@@ -90,17 +92,22 @@ void DynamixelLink::bind_actuators(const ArmDriver& driver) {
 }
 
 /// Finds the servo of each reading.
-void DynamixelLink::bind_sensors(const ContinuumDescription& robot) {
+void DynamixelLink::bind_sensors(const ContinuumDescription& robot, bool is_alone) {
+  std::size_t sensor = 0, reading = 0;
   for (const RobotSensor& table : robot.sensors) {
     for (const EngineSensor& one : table.sensors) {
+      const Channel next{sensor++, reading, 0, one.tension_of >= 0};
+      reading += static_cast<std::size_t>(one.width);
       const int tendon = std::max(one.drum_of, one.tension_of);
+      if (tendon < 0 && !is_alone) continue;
       if (tendon < 0)
         throw ModelError(
             fmt::format("{}: sensor {}: servos do not measure it: must be a "
                         "drum_encoder or a tendon_force",
                         table.origin, table.name));
       const std::string& name = robot.tendons[static_cast<std::size_t>(tendon)].name;
-      channels_.push_back({servo_of(name), one.tension_of >= 0});
+      channels_.push_back(next);
+      channels_.back().servo = servo_of(name);
       const dynamixel::ServoDescription& servo = description_.servos[channels_.back().servo];
       if (one.tension_of >= 0 && !servo.torque_constant)
         throw ModelError(
@@ -121,13 +128,13 @@ bool DynamixelLink::receive(std::span<double> message) noexcept {
     if (seen[i].is_new) heard_[i] = now;
   look_for_failure(now);
   if (count == 0 || has_failed()) return false;
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    const dynamixel::ServoReading& reading = seen[channels_[i].servo];
-    readings_[i] = channels_[i].is_tension ? reading.force : reading.value;
-    arrived_[i] = reading.is_new;
+  for (const Channel& channel : channels_) {
+    const dynamixel::ServoReading& reading = seen[channel.servo];
+    readings_[channel.reading] = channel.is_tension ? reading.force : reading.value;
+    arrived_[channel.sensor] = reading.is_new;
   }
   for (std::size_t i = 0; i < commands_.size(); ++i) commands_[i] = seen[servos_of_[i]].value;
-  packer_.pack(readings_, {arrived_.get(), channels_.size()}, {}, commands_, nullptr, message);
+  packer_.pack(readings_, {arrived_.get(), sensor_count_}, {}, commands_, nullptr, message);
   return true;
 }
 

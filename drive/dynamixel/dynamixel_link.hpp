@@ -17,9 +17,11 @@ namespace tendril {
 /// `send` take less than a step together and allocate nothing. Tested by: dynamixel_drive_test.
 class DynamixelLink final : public RobotLink {
  public:
-  /// Finds the servos. Throws ModelError naming a
-  /// servo without answer, an actuator without servo, or a sensor that servos cannot give.
-  DynamixelLink(const std::filesystem::path& bus_file, const ArmDriver& driver, double timestep);
+  /// Finds the servos. Throws ModelError naming a servo without answer, an actuator without servo,
+  /// or a sensor that servos cannot give.
+  /// @param is_alone  no other link gives that sensor (CombinedLink)
+  DynamixelLink(const std::filesystem::path& bus_file, const ArmDriver& driver, double timestep,
+                bool is_alone);
   /// Switches torque off if `finish` has not.
   ~DynamixelLink() override;
   DynamixelLink(const DynamixelLink&) = delete;
@@ -39,14 +41,15 @@ class DynamixelLink final : public RobotLink {
  private:
   using Clock = dynamixel::DynamixelBus::Clock;
   enum class Failure { None, Port, Silent, Stopped, Hardware };
-  /// A reading of the driver: the drum or the tension of a servo.
+  /// A sensor of the driver that is the drum or the tension of a servo.
   struct Channel {
+    std::size_t sensor, reading;
     std::size_t servo;
     bool is_tension;
   };
   [[nodiscard]] std::size_t servo_of(const std::string& actuator) const;
   void bind_actuators(const ArmDriver& driver);
-  void bind_sensors(const ContinuumDescription& robot);
+  void bind_sensors(const ContinuumDescription& robot, bool is_alone);
   void look_for_failure(Clock::time_point now) noexcept;
 
   std::string file_;
@@ -59,6 +62,7 @@ class DynamixelLink final : public RobotLink {
   Clock::duration read_time_, write_time_;
   bool is_on_ = false;
   std::vector<double> readings_, commands_, goals_;
+  std::size_t sensor_count_;
   std::unique_ptr<bool[]> arrived_;
   std::vector<Clock::time_point> heard_;  // of each servo
   Failure failure_ = Failure::None;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 #include "links/dynamixel/bus.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -78,6 +79,20 @@ BusDescription parse_bus(std::string_view text, const std::string& file_name) {
   for (const Fields& servo : servos) bus.servos.push_back(read_servo(servo));
   refuse_twice(servos, bus.servos);
   return bus;
+}
+
+std::string with_zeros(std::string_view text, const std::string& file_name,
+                       std::span<const double> zeros) {
+  const toml::table table = parse_toml(text, file_name);
+  std::vector<std::string> lines;
+  for (const auto line : std::views::split(text, '\n')) lines.emplace_back(line.begin(), line.end());
+  for (std::size_t i = 0; i < zeros.size(); ++i) {
+    const toml::source_region& at = table["servo"][i]["zero"].node()->source();
+    std::string& line = lines.at(at.begin.line - 1);
+    line.replace(at.begin.column - 1, at.end.column - at.begin.column,
+                 fmt::format("{:.5f}", zeros[i]));
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 }  // namespace tendril::dynamixel

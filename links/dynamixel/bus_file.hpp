@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +40,9 @@ struct BusDescription {
 [[nodiscard]] BusDescription read_bus_file(const std::filesystem::path& file);
 /// The same of its text.
 [[nodiscard]] BusDescription parse_bus(std::string_view text, const std::string& file_name);
+
+/// The text of a bus file with other zero angles, one for each servo [rad]; all else stays.
+[[nodiscard]] std::string with_zeros(std::string_view text, const std::string& file_name,
+                                     std::span<const double> zeros);
 
 }  // namespace tendril::dynamixel

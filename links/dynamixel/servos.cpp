@@ -158,7 +158,7 @@ void Servos::take(std::size_t i) noexcept {
   if (servo.torque_constant) {
     const double torque =
         *servo.torque_constant * number(kPresentCurrent) * servo.family.current_unit;
-    reading.force = (servo.is_tendon ? -1.0 : 1.0) * torque / scale;
+    reading.force = (servo.is_tendon ? -1.0 : 1.0) * torque / scale + 0.0;  // not -0
   }
   if (!answers_[i].alert) reading.hardware_error = 0;
 }

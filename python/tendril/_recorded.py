@@ -297,7 +297,8 @@ class RecordedRun:
         if "driver" not in self.texts:
             return self.time
         timestep = float(self.attributes["timestep"])
-        return np.asarray(np.rint(self.time / timestep) * timestep)
+        due = self.time - self.sensor("driver_late")
+        return np.asarray(np.rint(due / timestep) * timestep)
 
     @property
     def has_robot_contacts(self) -> bool:

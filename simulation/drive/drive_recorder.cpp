@@ -19,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRingSize = 1024;
+constexpr int kPoseNumbers = 12;  // rows of a 3 x 4 matrix
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The target body's quaternion and position.
@@ -50,6 +51,7 @@ RunChanges changes(const ArmDriver& driver, const DriverSettings& settings) {
   changes.sensors = {{log_sensor::kState, 1},
                      {log_sensor::kLate, 1},
                      {log_sensor::kReceived, 1},
+                     {log_sensor::kTip, 3},
                      {log_sensor::kMessage, static_cast<int>(RobotMessage(driver).size())}};
   return changes;
 }
@@ -62,11 +64,13 @@ std::string to_json(const DriverSettings& settings) {
                {"are_forces_late", settings.driver.are_forces_late},
                {"stale_after", settings.safety.stale_after},
                {"speed_limit", settings.safety.speed_limit},  // infinite: null
-               {"target", nullptr},
+               {"targets", Json::array()},
                {"robot", settings.robot}};
-  if (settings.target) {
-    const Eigen::Matrix4d X_BG = settings.target->matrix().transpose();
-    json["target"] = std::vector<double>(X_BG.data(), X_BG.data() + 12);
+  for (const TargetTable::Row& row : settings.targets.rows()) {
+    const Eigen::Matrix4d X_BG = row.X_BG.matrix().transpose();
+    std::vector<double> numbers{row.time};
+    numbers.insert(numbers.end(), X_BG.data(), X_BG.data() + kPoseNumbers);
+    json["targets"].push_back(numbers);
   }
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
@@ -84,12 +88,15 @@ DriverSettings driver_settings(const std::string& text) {
     settings.driver.are_forces_late = json.at("are_forces_late").get<bool>();
     settings.safety.stale_after = number("stale_after");
     settings.safety.speed_limit = number("speed_limit");
-    if (!json.at("target").is_null()) {
-      const auto rows = json.at("target").get<std::array<double, 12>>();
-      settings.target.emplace(Eigen::Isometry3d::Identity());
-      for (int i = 0; i < 12; ++i)
-        settings.target->matrix()(i / 4, i % 4) = rows[static_cast<std::size_t>(i)];
+    std::vector<TargetTable::Row> rows;
+    for (const Json& one : json.at("targets")) {
+      const auto numbers = one.get<std::array<double, 1 + kPoseNumbers>>();
+      TargetTable::Row& row = rows.emplace_back();
+      row.time = numbers[0];
+      for (int i = 0; i < kPoseNumbers; ++i)
+        row.X_BG.matrix()(i / 4, i % 4) = numbers[static_cast<std::size_t>(1 + i)];
     }
+    settings.targets = TargetTable(std::move(rows));
     return settings;
   } catch (const Json::exception& error) {
     throw ModelError(fmt::format("text driver: {}", error.what()));
@@ -147,6 +154,7 @@ DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
   state_ = columns(log_sensor::kState);
   late_ = columns(log_sensor::kLate);
   received_ = columns(log_sensor::kReceived);
+  tip_ = columns(log_sensor::kTip);
   message_ = columns(log_sensor::kMessage);
   set_remote_control(&m, run_.data.get(), names_, this);
 
@@ -266,6 +274,9 @@ void DriveRecorder::write(const Entry& entry) {
   d.sensordata[state_.first] = static_cast<double>(entry.state);
   d.sensordata[late_.first] = entry.late;
   d.sensordata[received_.first] = entry.received ? 1.0 : 0.0;
+  Eigen::Map<Eigen::Vector3d> tip(d.sensordata + tip_.first);
+  tip.setConstant(std::numeric_limits<double>::quiet_NaN());
+  if (entry.has_estimate) tip = entry.seen.X_BE.translation();
   recorder_->append(d, entry.number, 1e6 * entry.duration);
   ++rows_;
 }

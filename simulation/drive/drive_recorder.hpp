@@ -4,7 +4,6 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,7 +21,7 @@ struct DriverSettings {
   std::string robot;  ///< text of the robot file
   ArmDriver::Options driver = {};
   DriveSafety safety = {};
-  std::optional<Eigen::Isometry3d> target = {};  ///< RealTimeOptions::target
+  TargetTable targets = {};  ///< RealTimeOptions::targets
 };
 [[nodiscard]] std::string to_json(const DriverSettings& settings);
 /// Throws ModelError for a text that is not one of `to_json`.
@@ -33,6 +32,7 @@ namespace log_sensor {
 inline constexpr const char* kState = "driver_state";        ///< DriveState
 inline constexpr const char* kLate = "driver_late";          ///< LoopStep::late [s]
 inline constexpr const char* kReceived = "driver_received";  ///< 1: a message has come
+inline constexpr const char* kTip = "driver_tip";  ///< where the driver knew it, base frame [m]
 inline constexpr const char* kMessage = "driver_message";    ///< the last one (RobotMessage)
 }  // namespace log_sensor
 
@@ -94,7 +94,7 @@ class DriveRecorder final : public RemoteControl {
   std::vector<int> controls_;               ///< in ctrl
   std::vector<int> activations_;            ///< in act, of the readings of actuators; -1: none
   std::vector<Columns> unknown_, readings_;
-  Columns state_, late_, received_, message_;
+  Columns state_, late_, received_, tip_, message_;
   std::size_t sensor_numbers_ = 0;
   int base_ = -1, target_ = -1;  ///< body, mocap body
 

@@ -115,7 +115,7 @@ DriveComparison repeat(RolloutReader& reader, ContinuumDescription robot,
     const double state = numbers_of(*model, log_sensor::kState, row, file)[0];
     if (state == static_cast<double>(DriveState::Stopped)) loop.stop();
     (void)step_by_message(loop, row.time, message, any ? numbers : std::span<const double>(),
-                          settings.target ? &*settings.target : nullptr, commands);
+                          settings.targets.at(row.time), commands);
     comparison.add(row.step, row.ctrl, controls, commands);
     if (on_progress && i % kProgressRows == 0) on_progress(i, row.time);
   }

@@ -32,6 +32,7 @@ struct EngineSensor {
   std::string type;  ///< element of MJCF, "framepos"; "plugin": of the robot's controller
   std::vector<std::pair<std::string, std::string>> attributes;
   int width = 1;                ///< numbers
+  int quantity = 0;             ///< of the two of its kind; 1: the second
   bool is_orientation = false;  ///< a unit quaternion
   /// Of velocities or forces, which the engine knows at the end of a step: they are read in the
   /// next one.

@@ -110,6 +110,7 @@ void add_frame_sensor(RobotSensor& sensor, const std::string& name, const char* 
       {{"objtype", "site"}, {"objname", site}, {"reftype", "xbody"}, {"refname", names::kBase}});
   one.is_orientation = std::string_view(type) == "framequat";
   one.width = one.is_orientation ? 4 : 3;
+  one.quantity = one.is_orientation ? 1 : 0;
 }
 
 void add_site_sensors(RobotSensor& sensor, const std::string& site, const char* first,
@@ -118,6 +119,7 @@ void add_site_sensors(RobotSensor& sensor, const std::string& site, const char* 
     EngineSensor& one =
         add_sensor(sensor, fmt::format("{}_{}", sensor.name, type), type, {{"site", site}});
     one.width = 3;
+    one.quantity = type == second ? 1 : 0;
     one.is_late = true;
   }
 }
@@ -125,6 +127,11 @@ void add_site_sensors(RobotSensor& sensor, const std::string& site, const char* 
 void add_tip_tracker(RobotSensor& sensor) {
   add_frame_sensor(sensor, sensor.name + "_position", "framepos", names::kTip);
   add_frame_sensor(sensor, sensor.name + "_orientation", "framequat", names::kTip);
+}
+
+void add_platform_pose(RobotSensor& sensor, std::span<const std::string> joints) {
+  for (const std::string& joint : joints) add_element_sensor(sensor, joint, "jointpos", "joint");
+  sensor.sensors.back().quantity = 1;
 }
 
 void add_joint_encoder(const Fields& fields, const std::vector<std::string>& joints,
@@ -181,9 +188,8 @@ void read_imperfections(const SensorTable& table, RobotSensor& sensor) {
   sensor.delay = fields.number("delay", 0.0, kLongestDelay);
   const double dropout = fields.number("dropout", 0.0, kProbability);
   const double period = sensor.rate > 0.0 ? 1.0 / sensor.rate : 0.0;
-  for (std::size_t i = 0; i < sensor.sensors.size(); ++i) {
-    const std::size_t quantity = table.quantities.empty() ? 0 : i;
-    EngineSensor& one = sensor.sensors[i];
+  for (EngineSensor& one : sensor.sensors) {
+    const auto quantity = static_cast<std::size_t>(one.quantity);
     const auto add = [&](const std::string& name, auto kind) {
       add_fault(one, name, sensor.origin, std::move(kind));
     };

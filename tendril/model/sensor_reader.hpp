@@ -16,8 +16,8 @@ namespace tendril {
 template <class Robot>
 struct SensorRow {
   std::string_view name;
-  /// What it measures, if that is two quantities: "position in m, orientation in rad". Its first
-  /// sensor of the engine has the first of them.
+  /// What it measures, if that is two quantities: "position in m, orientation in rad"
+  /// (EngineSensor::quantity).
   std::string_view quantities;
   KeyRows keys;  ///< of its own
   /// Adds the sensors of the engine, and what they need in the model.
@@ -69,6 +69,9 @@ inline void add_imu(RobotSensor& sensor, const std::string& site) {
 inline constexpr std::string_view kTrackerQuantities = "position in m, orientation in rad";
 /// Adds those of the tip's pose in the frame of the base.
 void add_tip_tracker(RobotSensor& sensor);
+inline constexpr std::string_view kPlatformQuantities = "position in m, heading in rad";
+/// Positions of the joints of a platform: x, y, heading.
+void add_platform_pose(RobotSensor& sensor, std::span<const std::string> joints);
 /// Joint positions of the joints that the table names.
 void add_joint_encoder(const Fields& fields, const std::vector<std::string>& joints,
                        RobotSensor& sensor);

@@ -20,6 +20,7 @@ from emulated_arm import EmulatedArm
 PROGRAM = ""
 FOLDER = Path(__file__).parent
 ROBOT, BUS = FOLDER / "tendon_arm.toml", FOLDER / "tendon_arm_bus.toml"
+SERVO_ARM = FOLDER.parents[1] / "scenes/servo_arm/arm.toml"  # with a tracker
 TARGET = (0.06, 0.03, 0.17)  # m
 RATE = 50  # Hz
 DEADLINE = 300.0  # s, for what takes seconds
@@ -32,10 +33,10 @@ class DriveTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def model(self, stiffness, friction):
+    def model(self, stiffness, friction, robot=ROBOT):
         """The plain model of an arm whose stiffness is another than that of the robot file, by a factor."""
         text = re.sub(
-            r"(bending_stiffness) = (\S+)", lambda m: f"{m[1]} = {stiffness * float(m[2])}", ROBOT.read_text()
+            r"(bending_stiffness) = (\S+)", lambda m: f"{m[1]} = {stiffness * float(m[2])}", robot.read_text()
         )
         text = re.sub(r"(max_tension = .*)", rf"\1\nfriction = {friction}", text) if friction else text
         Path(self.folder, "real.toml").write_text(text)
@@ -50,16 +51,16 @@ class DriveTest(unittest.TestCase):
         file.write_text(ROBOT.read_text().replace("[controller]", CURRENTS + "[controller]"))
         return file
 
-    def emulated(self, stiffness=1.0, tendon_friction=0.0, **options):
-        arm = EmulatedArm(self.model(stiffness, tendon_friction), BUS, 1 / RATE, **options)
+    def emulated(self, stiffness=1.0, tendon_friction=0.0, robot=ROBOT, **options):
+        arm = EmulatedArm(self.model(stiffness, tendon_friction, robot), BUS, 1 / RATE, **options)
         self.addCleanup(arm.__exit__)
         return arm
 
-    def drive(self, bus, *more, robot=ROBOT, target=TARGET):
+    def drive(self, bus, *more, robot=ROBOT, target=",".join(map(str, TARGET))):
         """Starts the program with the text of a bus file."""
         file = self.folder / "bus.toml"
         file.write_text(bus)
-        words = ["--rate", RATE, "--target", ",".join(map(str, target)), "--stale", 5, "--quiet", *more]
+        words = ["--rate", RATE, "--target", target, "--stale", 5, "--quiet", *more]
         words += ["--out", self.folder / "out", "--no-report"]
         process = subprocess.Popen(
             [PROGRAM, "drive", robot, "--link", f"dynamixel:{file}", *map(str, words)],
@@ -94,10 +95,20 @@ class DriveTest(unittest.TestCase):
         print(f"{robot.name}: tip error {1e3 * error:.2f} mm\n{text}")
         self.assertEqual(code, 0, text)
         self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+        self.check_replay()
+        return error
+
+    def check_replay(self):
         log = [PROGRAM, "rollout", "replay", self.folder / "out/rollout.h5"]
         replay = subprocess.run(log, capture_output=True, text=True, check=False)
         self.assertEqual(replay.returncode, 0, replay.stdout + replay.stderr)
-        return error
+
+    def servos(self, arm, *words):
+        file = self.folder / "bus.toml"
+        file.write_text(arm.text)
+        command = [PROGRAM, "servos", file, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE)
+        return done.returncode, done.stdout + done.stderr
 
     def test_reaches_its_target(self):
         # 15 % softer than its file says, with friction of 0.2 N in the guides of its tendons: 1.4 mm.
@@ -106,6 +117,47 @@ class DriveTest(unittest.TestCase):
     def test_reaches_its_target_with_tensions_from_currents(self):
         # Gears without friction: 0.3 mm.
         self.assertLess(self.reach(self.emulated(friction=0.0), self.with_currents()), 1e-3)
+
+    def test_tracker_beside_the_servos(self):
+        # 15 % softer, with friction: the tracker sees what the drums do not, and the log has the readings of both.
+        arm = self.emulated(0.85, 0.2, robot=SERVO_ARM, tracker=SERVO_ARM)
+        targets = self.folder / "targets.csv"
+        targets.write_text("t,x,y,z\n0,-0.03,0.02,0.19\n3,0.06,0.03,0.17\n")
+        tracker = f"udp:127.0.0.1:{arm.tracker.link.port}"
+        process = self.drive(arm.text, "--link", tracker, robot=SERVO_ARM, target=str(targets))
+        self.wait(lambda: arm.data.time > 9.0, process)
+        error = float(np.linalg.norm(arm.tip - TARGET))
+        process.send_signal(signal.SIGINT)
+        code, text = self.end(process)
+        print(f"tracker: tip error {1e3 * error:.2f} mm\n{text}")
+        self.assertEqual(code, 0, text)
+        self.assertGreater(int(re.search(r"messages: (\d+) received, 0 missing", text)[1]), 300)
+        self.assertLess(error, 1.5e-3)  # by the drums alone it is 4 mm
+        self.check_replay()
+
+    def test_finds_the_zeros_of_a_held_arm(self):
+        zeros = [2.1, 2.7, 3.0, 3.3, 3.6, 4.0]
+        arm = self.emulated(tendon_friction=0.1, robot=SERVO_ARM, zeros=zeros, slack=0.004, is_held=True)
+        code, text = self.servos(arm)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(re.findall(r"(t\d\d) .* (\S+ N)\n", text), [(f"t{s}{i}", "0.00 N") for s in "12" for i in "123"])
+        zeroed = self.folder / "zeroed.toml"
+        code, text = self.servos(arm, "--zero", SERVO_ARM, "-o", zeroed)
+        self.assertEqual(code, 0, text)
+        found = [float(zero) for zero in re.findall(r"(?m)^zero = (\S+)", zeroed.read_text())]
+        # 5 % of the pretension of 2 N, and 10 % by the gears, are 60 um of rope, 0.006 rad; a step is 0.0015 rad.
+        self.assertLess(np.abs(np.subtract(found, zeros)).max(), 0.0076)
+        self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+
+    def test_names_a_tendon_that_does_not_tighten(self):
+        arm = self.emulated(robot=SERVO_ARM, is_held=True)
+        arm.winches[4].position += 50000
+        zeroed = self.folder / "zeroed.toml"
+        code, text = self.servos(arm, "--zero", SERVO_ARM, "-o", zeroed)
+        self.assertEqual(code, 1, text)
+        self.assertIn("servo 5 (t22): pulls 0.00 N after it has wound up 50 mm", text)
+        self.assertFalse(zeroed.exists())
+        self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
 
     def test_killed_driver_leaves_servos_to_their_watchdogs(self):
         numbers = [int(number) for number in re.findall(r"(?m)^id = (\d+)", BUS.read_text())]
@@ -195,6 +247,35 @@ class DriveTest(unittest.TestCase):
                 self.assertIn(message, text)
                 self.assertEqual(len(text.splitlines()), 1, text)
                 self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+
+    def test_refuses_links_and_targets(self):
+        arm = self.emulated()
+        table = self.folder / "targets.csv"
+        for rows, words, message in (
+            ("0,1,2,3", ["--link", "sim:a.toml"], "--link: sim:a.toml: must be udp:HOST:PORT beside a first link"),
+            ("0,1,2,3\n0,1,2,3", [], "targets.csv: row 3, column t: 0: must be later than the row before"),
+            ("", [], "targets.csv: no rows: must have a target"),
+        ):
+            with self.subTest(message):
+                table.write_text("t,x,y,z\n" + rows)
+                code, text = self.end(self.drive(arm.text, *words, target=str(table)))
+                self.assertEqual(code, 2, text)
+                self.assertIn(message, text)
+                self.assertEqual(len(text.splitlines()), 1, text)
+
+    def test_refuses_zeros_of_what_is_no_tendon(self):
+        arm = self.emulated()
+        for robot, message in (
+            (ROBOT.read_text().replace("t23", "t24"), "servo 6: actuator = t23: must be a tendon of"),
+            (ROBOT.read_text().replace("stiffness = 5000", "stiffness = 5000\npretension = 0"), "has no pretension in"),
+        ):
+            with self.subTest(message):
+                file = self.folder / "robot.toml"
+                file.write_text(robot)
+                code, text = self.servos(arm, "--zero", file, "-o", self.folder / "zeroed.toml")
+                self.assertEqual(code, 2, text)
+                self.assertIn(message, text)
+                self.assertEqual(len(text.splitlines()), 1, text)
 
 
 if __name__ == "__main__":

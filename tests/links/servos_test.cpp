@@ -213,3 +213,19 @@ TEST_CASE("dynamixel bus: a loop does not allocate, with and without answers", "
   }
   CHECK(counter.count() == 0);
 }
+
+TEST_CASE("bus file: other zero angles, and all else as it was", "[dynamixel]") {
+  const std::string second =
+      "[[servo]]\nid = 4\nmodel = \"xm430\"\nzero=-1e-1 # turned\nactuator = \"t2\"\ngear = 2\n";
+  const std::string text = "# of a robot\n" + kHead + kServo + "\n" + second;
+  const std::string changed = with_zeros(text, "bus.toml", std::array{1.25, 6.5});
+  const BusDescription bus = parse_bus(changed, "bus.toml");
+  CHECK(bus.servos[0].zero == 1.25);
+  CHECK(bus.servos[1].zero == 6.5);
+  CHECK(with_zeros(changed, "bus.toml", std::array{3.14, -0.1}).size() ==
+        with_zeros(text, "bus.toml", std::array{3.14, -0.1}).size());
+  std::string back = changed;
+  back.replace(back.find("1.25000"), 7, "3.14");
+  back.replace(back.find("6.50000"), 7, "-1e-1");
+  CHECK(back == text);
+}

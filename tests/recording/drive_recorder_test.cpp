@@ -60,7 +60,7 @@ struct WanderingRobot {
     if (i == kStop) loop.stop();
     const auto come = any ? std::span<const double>(numbers) : std::span<const double>();
     time = kTimestep * i + 1e-4 * static_cast<double>(random() % 100) / 100.0;
-    (void)step_by_message(loop, time, message, come, &*settings.target, commands);
+    (void)step_by_message(loop, time, message, come, settings.targets.at(time), commands);
     return {.time = time, .late = 1e-4, .duration = 2e-4, .message = come, .commands = commands};
   }
 
@@ -68,7 +68,9 @@ struct WanderingRobot {
       .robot = {},
       .driver = {.timestep = kTimestep, .link_delay = 0.004, .are_forces_late = false},
       .safety = {.stale_after = 0.05, .speed_limit = 2.0},
-      .target = Eigen::Isometry3d(Eigen::Translation3d(0.04, 0.01, 0.17))};
+      .targets = TargetTable(
+          {{.time = 0.0, .X_BG = Eigen::Isometry3d(Eigen::Translation3d(0.04, 0.01, 0.17))},
+           {.time = 0.6, .X_BG = Eigen::Isometry3d(Eigen::Translation3d(-0.04, 0.02, 0.17))}})};
   ArmDriver driver;
   DriveLoop loop;
   RobotMessage message, robot_side;

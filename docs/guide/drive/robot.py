@@ -28,29 +28,21 @@ def signature(readings, actuators):
     return zlib.crc32((text + "".join(f"{name}\n" for name in actuators)).encode())
 
 
-class Robot:
-    def __init__(self, port=0, readings=READINGS, target=None):
+class Endpoint:
+    """Datagrams of a robot, or of a program that measures some of it: docs/reference/udp_link.md."""
+
+    def __init__(self, port, readings, actuators, target=None):
         """
         :param port: 0: a free one
-        :param target: position in the frame of the base, m, if the robot knows it
+        :param target: position in the frame of the base, m, if it is known here
         """
-        self.signature = signature(readings, ACTUATORS)
+        self.signature = signature(readings, actuators)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", port))
         self.port = self.socket.getsockname()[1]
-        self.bends, self.commands = [0.0] * 4, [0.0] * 4
         self.target = target or (math.nan,) * 3
         self.number = 0  # of the last message
         self.newest = 0  # of the orders
-
-    def apply(self, commands):
-        self.commands = commands
-
-    def read(self, seconds):
-        """The readings after some time."""
-        for i, sign in enumerate(SIGNS):
-            self.bends[i] += min(1.0, seconds / LAG) * (sign * self.commands[i] - self.bends[i])
-        return self.bends
 
     def order(self, datagram):
         """What an order says, and its commands; None for one that is damaged, old, or meant for another robot."""
@@ -64,15 +56,38 @@ class Robot:
         self.newest = number
         return what, commands
 
-    def message(self, readings):
-        """A datagram with new readings of all sensors."""
+    def pack(self, readings, counts, commands):
+        """A message.
+
+        :param readings: NaN: not measured here
+        :param counts: of each sensor, how many readings there have been
+        """
         self.number += 1
         x, y, z = self.target
         pose = (1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, y, 0.0, 0.0, 1.0, z)
-        numbers = (*readings, *[float(self.number)] * len(readings), *self.commands, *pose)
+        numbers = (*readings, *counts, *commands, *pose)
         head = struct.pack("<4sIQd", b"TDL1", self.signature, self.number, time.monotonic())
         body = head + struct.pack(f"<{len(numbers)}d", *numbers)
         return body + struct.pack("<I", zlib.crc32(body))
+
+
+class Robot(Endpoint):
+    def __init__(self, port=0, readings=READINGS, target=None):
+        super().__init__(port, readings, ACTUATORS, target)
+        self.bends, self.commands = [0.0] * 4, [0.0] * 4
+
+    def apply(self, commands):
+        self.commands = commands
+
+    def read(self, seconds):
+        """The readings after some time."""
+        for i, sign in enumerate(SIGNS):
+            self.bends[i] += min(1.0, seconds / LAG) * (sign * self.commands[i] - self.bends[i])
+        return self.bends
+
+    def message(self, readings):
+        """A datagram with new readings of all sensors."""
+        return self.pack(readings, [float(self.number + 1)] * len(readings), self.commands)
 
     def serve(self):
         """Answers orders until the socket is closed. A real robot holds when none comes for a while."""

@@ -1,10 +1,16 @@
 #include "tendril/model/mobile/sensors.hpp"
 
+#include <algorithm>
+
 #include "tendril/model/mobile/mjcf.hpp"
 #include "tendril/model/sensor_reader.hpp"
 
 namespace tendril {
 namespace {
+
+std::vector<std::string> platform_joints() {
+  return {names::kPlatformX, names::kPlatformY, names::kHeading};
+}
 
 std::vector<std::string> joint_names(const MobileDescription& robot) {
   std::vector<std::string> joints;
@@ -15,6 +21,12 @@ std::vector<std::string> joint_names(const MobileDescription& robot) {
 
 constexpr SensorRow<MobileDescription> kKinds[]{
     kTipTracker<MobileDescription>,
+    {"platform_pose",
+     kPlatformQuantities,
+     {},
+     [](const Fields& /*fields*/, const MobileDescription& /*robot*/, RobotSensor& sensor) {
+       add_platform_pose(sensor, platform_joints());
+     }},
     {"joint_encoder",
      {},
      kJointEncoderKeys,
@@ -32,6 +44,12 @@ constexpr SensorRow<MobileDescription> kKinds[]{
 
 std::vector<RobotSensor> read_mobile_sensors(const Fields& top, const MobileDescription& robot) {
   return read_sensors<MobileDescription>(top, robot, kKinds);
+}
+
+JointObservations mobile_observations(const MobileDescription& robot, double timestep) {
+  std::vector<std::string> joints = platform_joints();
+  std::ranges::copy(joint_names(robot), std::back_inserter(joints));
+  return joint_observations(robot.sensors, joints, timestep);
 }
 
 }  // namespace tendril
