@@ -12,15 +12,17 @@ using Eigen::Vector3d;
 
 namespace {
 
+// Deviation of an acceleration, of its limit: robots accelerate for a part of the time.
+constexpr double kAccelerating = 1.0 / 3.0;
 constexpr int kPlane = 2, kPlatform = 3;  // joints: x, y; and heading
 
 void require_encoders(const SensedMobile::Parameters& parameters) {
   for (std::size_t j = 0; j < parameters.joints.size(); ++j)
     if (!parameters.observations.encoders[j])
-      throw ModelError(
-          "measured = sensors: the robot file has no " +
-          (j < kPlatform ? std::string("platform_pose") : "joint_encoder of " + parameters.joints[j]) +
-          ": must be \"truth\"");
+      throw ModelError("measured = sensors: the robot file has no " +
+                       (j < kPlatform ? std::string("platform_pose")
+                                      : "joint_encoder of " + parameters.joints[j]) +
+                       ": must be \"truth\"");
 }
 
 }  // namespace
@@ -43,9 +45,10 @@ SensedMobile::SensedMobile(Parameters parameters)
     for (int j = first; j < end; ++j)
       deviations.push_back(
           parameters_.observations.encoders[static_cast<std::size_t>(j)]->deviation);
-    groups_.push_back({JointFilter(std::move(deviations), {.timestep = parameters_.timestep,
-                                                          .acceleration = acceleration}),
-                       first, memory});
+    groups_.push_back(
+        {JointFilter(std::move(deviations), {.timestep = parameters_.timestep,
+                                             .acceleration = kAccelerating * acceleration}),
+         first, memory});
     for (int j = first; j < end; ++j)
       to_now_.push_back(JointFilter::transition(
           parameters_.observations.encoders[static_cast<std::size_t>(j)]->delay,

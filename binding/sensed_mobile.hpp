@@ -14,8 +14,8 @@ namespace tendril {
 
 /// What the computer of a mobile robot knows: its platform by a sensor of its pose, the joints of
 /// its arm by their encoders, and what follows from them. Each is filtered by itself, with an
-/// acceleration whose deviation is the limit of the robot file (JointFilter). What comes late is
-/// extrapolated. Tested by: sensed_mobile_test.
+/// acceleration whose deviation is a third of the limit of the robot file (JointFilter). What comes
+/// late is extrapolated. Tested by: sensed_mobile_test.
 class SensedMobile {
  public:
   /// Joints are x, y, heading, then those of the arm.

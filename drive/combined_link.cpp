@@ -18,8 +18,8 @@ CombinedLink::CombinedLink(const ArmDriver& driver, std::vector<Part> parts) {
   counts_ = driver.reading_count() + widths_.size();
   target_ = counts_ + driver.actuators().size();
   merged_.assign(size, std::numeric_limits<double>::quiet_NaN());
-  std::fill_n(merged_.begin() + static_cast<std::ptrdiff_t>(driver.reading_count()),
-              widths_.size(), 0.0);
+  std::fill_n(merged_.begin() + static_cast<std::ptrdiff_t>(driver.reading_count()), widths_.size(),
+              0.0);
   for (Part& part : parts)
     sources_.push_back({.part = std::move(part),
                         .message = std::vector<double>(size),

@@ -42,7 +42,7 @@ class CombinedLink final : public RobotLink {
   void take(Source& source, bool has_actuators) noexcept;
 
   std::vector<Source> sources_;
-  std::vector<std::size_t> widths_;  ///< of the reading of each sensor
+  std::vector<std::size_t> widths_;                           ///< of the reading of each sensor
   std::size_t sensor_numbers_ = 0, counts_ = 0, target_ = 0;  ///< ends of parts of a message
   std::vector<double> merged_;
 };

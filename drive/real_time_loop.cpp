@@ -32,8 +32,8 @@ LoopTimes run_real_time(DriveLoop& loop, RobotLink& link, const RealTimeOptions&
     const bool any = link.receive(numbers);
     if (link.has_failed()) break;
     const auto come = any ? std::span<const double>(numbers) : std::span<const double>();
-    const bool is_new = step_by_message(loop, time, message, come,
-                                        options.targets.at(time), commands);
+    const bool is_new =
+        step_by_message(loop, time, message, come, options.targets.at(time), commands);
     const Order order = loop.state() == DriveState::Waiting ? Order::Hello
                         : is_new                            ? Order::Command
                                                             : Order::Hold;

@@ -95,7 +95,8 @@ std::unique_ptr<SnakeController> SnakeBinding::make_controller(const InstanceCon
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
                            std::unique_ptr<SnakeController> controller, const ModelScene& scene)
-    : BindingOf(context, std::move(controller), SnakeMeasurement(snake.joints), sees_sensors(context)),
+    : BindingOf(context, std::move(controller), SnakeMeasurement(snake.joints),
+                sees_sensors(context)),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tail_site_(context.require(mjOBJ_SITE, names::kTail)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),

@@ -134,9 +134,8 @@ int drive_by_log(const DriveArguments& arguments, const std::string& file, bool 
 
 /// Targets of a table with the columns t, x, y, z.
 TargetTable read_targets(const std::string& file) {
-  simulation::CsvReader reader(file, {.columns = {{"t"}, {"x"}, {"y"}, {"z"}},
-                                      .ignored = {},
-                                      .allowed = "t,x,y,z"});
+  simulation::CsvReader reader(
+      file, {.columns = {{"t"}, {"x"}, {"y"}, {"z"}}, .ignored = {}, .allowed = "t,x,y,z"});
   std::vector<TargetTable::Row> rows;
   std::array<double, 4> numbers{};
   while (reader.read(numbers)) {
@@ -340,9 +339,9 @@ void add_drive_command(CommandLine& line) {
     const LinkName first = link_of(arguments->links.at(0));
     for (std::size_t i = 1; i < arguments->links.size(); ++i)
       if (!first.is_real() || link_of(arguments->links[i]).kind != "udp")
-        throw ModelError(fmt::format(
-            "--link: {}: must be udp:HOST:PORT beside a first link udp or dynamixel",
-            arguments->links[i]));
+        throw ModelError(
+            fmt::format("--link: {}: must be udp:HOST:PORT beside a first link udp or dynamixel",
+                        arguments->links[i]));
     run->file = first.address;
     if (first.is_real()) return drive_robot(*arguments, *run);
     return first.kind == "log" ? drive_by_log(*arguments, first.address, run->quiet)

@@ -56,8 +56,9 @@ void print_servos(const dynamixel::Servos& servos) {
         std::isnan(reading.force)
             ? "-"
             : fmt::format("{:.2f} {}", reading.force, servo.is_tendon ? "N" : "N m"),
-        reading.hardware_error != 0 ? fmt::format("  hardware_error = {:#04x}", reading.hardware_error)
-                                    : "");
+        reading.hardware_error != 0
+            ? fmt::format("  hardware_error = {:#04x}", reading.hardware_error)
+            : "");
   }
 }
 
@@ -74,8 +75,10 @@ std::vector<double> tensions_of(const dynamixel::BusDescription& bus, const std:
     const auto tendon = std::ranges::find(robot.tendons, servo.actuator, &Tendon::name);
     if (tendon == robot.tendons.end() || !servo.is_tendon)
       refuse("must be a tendon of " + robot_file + " with a radius here");
-    if (!(tendon->pretension > 0.0)) refuse("has no pretension in " + robot_file + ": must have one");
-    if (!servo.torque_constant) refuse("torque_constant: is missing, tells the tension by the current");
+    if (!(tendon->pretension > 0.0))
+      refuse("has no pretension in " + robot_file + ": must have one");
+    if (!servo.torque_constant)
+      refuse("torque_constant: is missing, tells the tension by the current");
     tensions.push_back(tendon->pretension);
   }
   return tensions;
@@ -92,7 +95,8 @@ int wind_up(dynamixel::Servos& servos, dynamixel::Winding& winding, bool quiet) 
     if (InterruptRequest::is_set()) return kExitInterrupted;
     const int count = servos.read(due + period() / 2);
     if (count == static_cast<int>(commands.size())) heard = Clock::now();
-    if (std::chrono::duration<double>(Clock::now() - heard).count() > servos.description().watchdog) {
+    if (std::chrono::duration<double>(Clock::now() - heard).count() >
+        servos.description().watchdog) {
       complain("not all servos answer");
       return kExitLoose;
     }
@@ -102,10 +106,11 @@ int wind_up(dynamixel::Servos& servos, dynamixel::Winding& winding, bool quiet) 
     }
     if (const auto loose = winding.loose()) {
       const ServoDescription& servo = servos.description().servos[*loose];
-      complain(fmt::format("servo {} ({}): pulls {:.2f} N after it has wound up {:g} mm or tried for "
-                           "{:g} s: is its tendon fixed, and its direction right?",
-                           servo.id, servo.actuator, servos.readings()[*loose].force,
-                           1e3 * dynamixel::Winding::kMostWound, dynamixel::Winding::kLongest));
+      complain(
+          fmt::format("servo {} ({}): pulls {:.2f} N after it has wound up {:g} mm or tried for "
+                      "{:g} s: is its tendon fixed, and its direction right?",
+                      servo.id, servo.actuator, servos.readings()[*loose].force,
+                      1e3 * dynamixel::Winding::kMostWound, dynamixel::Winding::kLongest));
       return kExitLoose;
     }
     double least = servos.readings()[0].force;
@@ -116,7 +121,8 @@ int wind_up(dynamixel::Servos& servos, dynamixel::Winding& winding, bool quiet) 
   return 0;
 }
 
-int find_zeros(const ServosArguments& arguments, const std::string& text, dynamixel::Servos& servos) {
+int find_zeros(const ServosArguments& arguments, const std::string& text,
+               dynamixel::Servos& servos) {
   dynamixel::Winding winding(tensions_of(servos.description(), arguments.bus, arguments.robot),
                              kPeriod);
   servos.torque_on();
@@ -135,9 +141,10 @@ int find_zeros(const ServosArguments& arguments, const std::string& text, dynami
     const ServoDescription& servo = servos.description().servos[i];
     zeros[i] = servo.zero + zeros[i] / (servo.direction * servo.ratio);
     if (!(zeros[i] >= 0.0 && zeros[i] < 2.0 * std::numbers::pi))
-      complain(fmt::format("servo {} ({}): zero = {:.3f} rad is not in the turn that it reads after "
-                           "power is switched on: turn its drum on the horn",
-                           servo.id, servo.actuator, zeros[i]));
+      complain(
+          fmt::format("servo {} ({}): zero = {:.3f} rad is not in the turn that it reads after "
+                      "power is switched on: turn its drum on the horn",
+                      servo.id, servo.actuator, zeros[i]));
   }
   simulation::write_text_file(arguments.output, dynamixel::with_zeros(text, arguments.bus, zeros));
   say("{}: zero angles of {} servos\n", arguments.output, zeros.size());

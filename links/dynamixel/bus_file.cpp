@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 
 #include "links/dynamixel/bus.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -84,8 +83,13 @@ BusDescription parse_bus(std::string_view text, const std::string& file_name) {
 std::string with_zeros(std::string_view text, const std::string& file_name,
                        std::span<const double> zeros) {
   const toml::table table = parse_toml(text, file_name);
-  std::vector<std::string> lines;
-  for (const auto line : std::views::split(text, '\n')) lines.emplace_back(line.begin(), line.end());
+  std::vector<std::string> lines(1);
+  for (const char c : text) {
+    if (c == '\n')
+      lines.emplace_back();
+    else
+      lines.back() += c;
+  }
   for (std::size_t i = 0; i < zeros.size(); ++i) {
     const toml::source_region& at = table["servo"][i]["zero"].node()->source();
     std::string& line = lines.at(at.begin.line - 1);

@@ -5,11 +5,11 @@
 
 namespace tendril::dynamixel {
 namespace {
-constexpr double kSlack = 0.5;      // of the tension: with less a tendon is slack
-constexpr double kStill = 1e-5;     // of a tendon that stands: motion in a step [m]
-constexpr double kSettled = 0.3;    // so long it stands before it is judged [s]
-constexpr double kNear = 0.8;       // of the tolerance: a tendon that near is left alone
-constexpr double kPart = 0.8;       // of the way that the secant tells
+constexpr double kSlack = 0.5;       // of the tension: with less a tendon is slack
+constexpr double kStill = 1e-5;      // of a tendon that stands: motion in a step [m]
+constexpr double kSettled = 0.3;     // so long it stands before it is judged [s]
+constexpr double kNear = 0.8;        // of the tolerance: a tendon that near is left alone
+constexpr double kPart = 0.8;        // of the way that the secant tells
 constexpr double kFirstStep = 5e-5;  // before there is a secant [m]
 }  // namespace
 
@@ -36,8 +36,8 @@ bool Winding::move(Tendon& tendon, const ServoReading& reading) const noexcept {
         (tendon.point->force - reading.force) / (reading.value - tendon.point->value);
     if (secant > 0.0) tendon.stiffness = secant;
   }
-  const double step = tendon.stiffness > 0.0 ? kPart * error / tendon.stiffness
-                                             : std::copysign(kFirstStep, error);
+  const double step =
+      tendon.stiffness > 0.0 ? kPart * error / tendon.stiffness : std::copysign(kFirstStep, error);
   tendon.command += std::clamp(step, -kLargestStep, kLargestStep);
   tendon.point = Point{reading.value, reading.force};
   tendon.stood = 0.0;

@@ -15,12 +15,12 @@ namespace tendril::dynamixel {
 /// current. Tested by: dynamixel_test, dynamixel_drive_test.
 class Winding {
  public:
-  static constexpr double kSpeed = 0.004;        ///< of a slack tendon [m/s]
+  static constexpr double kSpeed = 0.004;       ///< of a slack tendon [m/s]
   static constexpr double kLargestStep = 2e-4;  ///< of one with tension [m]
-  static constexpr double kTolerance = 0.05;     ///< of the tension
-  static constexpr double kRest = 0.5;        ///< so long all tensions are to stay [s]
-  static constexpr double kMostWound = 0.05;  ///< [m]
-  static constexpr double kLongest = 60.0;    ///< [s]
+  static constexpr double kTolerance = 0.05;    ///< of the tension
+  static constexpr double kRest = 0.5;          ///< so long all tensions are to stay [s]
+  static constexpr double kMostWound = 0.05;    ///< [m]
+  static constexpr double kLongest = 60.0;      ///< [s]
 
   /// @param tensions  positive, one for each servo [N]
   /// @param timestep  of the steps [s]
@@ -43,9 +43,9 @@ class Winding {
   struct Tendon {
     double tension;  // [N]
     double begin = 0.0, command = 0.0, last = 0.0, sum = 0.0;
-    double stood = 0.0;                       // for so long it has not moved [s]
-    std::optional<Point> point = {};          // before the last step of the command
-    double stiffness = 0.0;                   // by the last two; 0: unknown [N/m]
+    double stood = 0.0;               // for so long it has not moved [s]
+    std::optional<Point> point = {};  // before the last step of the command
+    double stiffness = 0.0;           // by the last two; 0: unknown [N/m]
   };
   /// Moves the command of a tendon. Returns whether it stands at its tension.
   [[nodiscard]] bool move(Tendon& tendon, const ServoReading& reading) const noexcept;

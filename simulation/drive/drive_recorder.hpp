@@ -33,7 +33,7 @@ inline constexpr const char* kState = "driver_state";        ///< DriveState
 inline constexpr const char* kLate = "driver_late";          ///< LoopStep::late [s]
 inline constexpr const char* kReceived = "driver_received";  ///< 1: a message has come
 inline constexpr const char* kTip = "driver_tip";  ///< where the driver knew it, base frame [m]
-inline constexpr const char* kMessage = "driver_message";    ///< the last one (RobotMessage)
+inline constexpr const char* kMessage = "driver_message";  ///< the last one (RobotMessage)
 }  // namespace log_sensor
 
 /// Writes what a driver does with a robot as a recording, the log of a robot: the model of the

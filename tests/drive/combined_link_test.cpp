@@ -169,8 +169,13 @@ TEST_CASE("target table: a row holds until the next, the first also before", "[d
   CHECK(TargetTable().at(0.0) == nullptr);
   const auto at = [](double x) { return Eigen::Isometry3d(Eigen::Translation3d(x, 0.0, 0.1)); };
   const TargetTable table({{1.0, at(0.01)}, {2.0, at(0.02)}, {4.0, at(0.04)}});
-  for (const auto& [time, x] : {std::pair{0.0, 0.01}, {1.0, 0.01}, {1.99, 0.01}, {2.0, 0.02},
-                                {3.9, 0.02}, {4.0, 0.04}, {100.0, 0.04}})
+  for (const auto& [time, x] : {std::pair{0.0, 0.01},
+                                {1.0, 0.01},
+                                {1.99, 0.01},
+                                {2.0, 0.02},
+                                {3.9, 0.02},
+                                {4.0, 0.04},
+                                {100.0, 0.04}})
     CHECK(table.at(time)->translation().x() == x);
   CHECK_THROWS_AS(TargetTable({{1.0, at(0.0)}, {1.0, at(0.1)}}), ModelError);
   CHECK_THROWS_AS(TargetTable({{1.0, at(0.0)}, {std::nan(""), at(0.1)}}), ModelError);

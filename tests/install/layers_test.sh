@@ -54,6 +54,7 @@ rendering              : tendril tendril/model tendril/recording simulation/file
 
 apps/tendril/window    : tendril tendril/* simulation/* rendering
 apps/tendril           : tendril tendril/* controllers/interface drive drive/* simulation/* rendering apps/tendril/window bench/published
+apps/tendril           : links/dynamixel
 apps/examples          : tendril/* controllers/interface plugin simulation/rollout
 python/src             : tendril tendril/* controllers controllers/* binding drive plugin simulation/* rendering
 

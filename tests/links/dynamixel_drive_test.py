@@ -22,6 +22,7 @@ FOLDER = Path(__file__).parent
 ROBOT, BUS = FOLDER / "tendon_arm.toml", FOLDER / "tendon_arm_bus.toml"
 SERVO_ARM = FOLDER.parents[1] / "scenes/servo_arm/arm.toml"  # with a tracker
 TARGET = (0.06, 0.03, 0.17)  # m
+TARGET_WORD = "0.06,0.03,0.17"
 RATE = 50  # Hz
 DEADLINE = 300.0  # s, for what takes seconds
 CURRENTS = '[[sensor]]\nkind = "tendon_force"\nname = "force"\nnoise = 0.2\n\n'
@@ -56,7 +57,7 @@ class DriveTest(unittest.TestCase):
         self.addCleanup(arm.__exit__)
         return arm
 
-    def drive(self, bus, *more, robot=ROBOT, target=",".join(map(str, TARGET))):
+    def drive(self, bus, *more, robot=ROBOT, target=TARGET_WORD):
         """Starts the program with the text of a bus file."""
         file = self.folder / "bus.toml"
         file.write_text(bus)
@@ -140,7 +141,9 @@ class DriveTest(unittest.TestCase):
         arm = self.emulated(tendon_friction=0.1, robot=SERVO_ARM, zeros=zeros, slack=0.004, is_held=True)
         code, text = self.servos(arm)
         self.assertEqual(code, 0, text)
-        self.assertEqual(re.findall(r"(t\d\d) .* (\S+ N)\n", text), [(f"t{s}{i}", "0.00 N") for s in "12" for i in "123"])
+        self.assertEqual(
+            re.findall(r"(t\d\d) .* (\S+ N)\n", text), [(f"t{s}{i}", "0.00 N") for s in "12" for i in "123"]
+        )
         zeroed = self.folder / "zeroed.toml"
         code, text = self.servos(arm, "--zero", SERVO_ARM, "-o", zeroed)
         self.assertEqual(code, 0, text)

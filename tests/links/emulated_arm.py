@@ -2,8 +2,8 @@
 """An arm whose tendons emulated Dynamixel servos pull, on a pseudo-terminal.
 
 MODEL.xml is a plain model of MuJoCo, from `tendril model --plain`: the true arm, which may differ from the robot file.
-Prints the bus file with the port of the terminal, with --tracker the address of a tip tracker too, and at the end, after an
-interrupt, where the tip is.
+Prints the bus file with the port of the terminal, with --tracker the address of a tip tracker too, and at the end,
+after an interrupt, where the tip is.
 
 Each reading of the servos' state makes TIMESTEP seconds of simulated time pass, whatever time it is: what the arm does
 depends neither on the machine nor on its load. The servos follow their goals with a lag and a largest speed, have the
@@ -144,9 +144,7 @@ class EmulatedArm(Emulator):
         self.lag, self.top_speed, self.friction = lag, top_speed, friction
         self.delay = round(delay / self.model.opt.timestep)
         tables = tomllib.loads(Path(bus).read_text())["servo"]
-        self.winches = [
-            Winch(table, zero) for table, zero in zip(tables, zeros or [None] * len(tables), strict=True)
-        ]
+        self.winches = [Winch(table, zero) for table, zero in zip(tables, zeros or [None] * len(tables), strict=True)]
         for winch in self.winches:
             winch.position += winch.table.get("direction", 1) * slack / winch.table["radius"] * STEPS
             winch.tell(0.0)
@@ -208,7 +206,9 @@ def main():
     parser.add_argument("timestep", type=float, help="simulated time between two readings, s")
     parser.add_argument("--friction", type=float, default=0.1, help="of the gears, a fraction of the torque [0.1]")
     parser.add_argument("--held", action="store_true", help="the arm is held straight, its tendons are slack")
-    parser.add_argument("--zeros", type=float, nargs="*", help="true zero angles of the servos, rad [those of BUS.toml]")
+    parser.add_argument(
+        "--zeros", type=float, nargs="*", help="true zero angles of the servos, rad [those of BUS.toml]"
+    )
     parser.add_argument("--tracker", metavar="ROBOT.toml", help="tells the readings of its tip tracker over UDP")
     parser.add_argument("--seed", type=int, default=0, help="of the tracker's noise [0]")
     parser.add_argument("--truth", metavar="FILE.csv", help="where the tip and the drums were")

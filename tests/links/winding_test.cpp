@@ -74,7 +74,8 @@ TEST_CASE("winding: every tendon comes to its tension, from slack and from too m
     for (std::size_t k = 0; k < ropes.size(); ++k) {
       const double allowed = Winding::kTolerance * tensions[k] + kCurrent;
       CHECK(std::abs(ropes[k].tension(tensions[k]) - tensions[k]) <= allowed);
-      CHECK(std::abs(winding.values()[k] - ropes[k].zero) <= allowed / ropes[k].stiffness + 0.5 * kCount);
+      CHECK(std::abs(winding.values()[k] - ropes[k].zero) <=
+            allowed / ropes[k].stiffness + 0.5 * kCount);
     }
   }
 }

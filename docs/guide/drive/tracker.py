@@ -6,12 +6,11 @@
         pose = ...  # of your tracker's library: (x, y, z, qw, qx, qy, qz) in the frame of the base
         tracker.tell(pose)
 
-Then `tendril drive arm.toml --link dynamixel:bus.toml --link udp:127.0.0.1:7401` has both. With the package tendril-mujoco
-the names come from the robot file; without it give them as `readings` and `actuators`.
+Then `tendril drive arm.toml --link dynamixel:bus.toml --link udp:127.0.0.1:7401` has both. With the package
+tendril-mujoco the names come from the robot file; without it give them as `readings` and `actuators`.
 """
 
 import math
-import socket
 
 from robot import Endpoint
 
@@ -62,5 +61,5 @@ class Tracker(Endpoint):
         if self.peer is not None:
             try:
                 self.socket.sendto(self.pack(readings, counts, [math.nan] * self.actuators), self.peer)
-            except socket.error:
+            except OSError:
                 self.peer = None  # the driver has gone
