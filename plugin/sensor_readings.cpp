@@ -45,6 +45,10 @@ SensorReadings::SensorReadings(const RobotDescription& robot, double timestep, s
     reading.sample = layout_.index(-1, std::numeric_limits<int>::max(), -1);
     reading.name = one.name;
     if (one.is_late) reading.late = layout_.numbers(width);
+    if (one.sight) {
+      reading.sight = Sight{.of = *one.sight};
+      reading.seen = layout_.numbers(numbers + 1);
+    }
     size_ += width;
     largest = std::max(largest, width);
   });
@@ -52,11 +56,43 @@ SensorReadings::SensorReadings(const RobotDescription& robot, double timestep, s
 }
 
 void SensorReadings::bind(const mjModel* m, const RobotNames& names) {
-  for (Reading& reading : readings_)
-    reading.address = m->sensor_adr[require_element(m, names, mjOBJ_SENSOR, reading.name)];
+  for (Reading& reading : readings_) {
+    const int sensor = require_element(m, names, mjOBJ_SENSOR, reading.name);
+    reading.address = m->sensor_adr[sensor];
+    if (!reading.sight) continue;
+    reading.sight->site = m->sensor_objid[sensor];
+    reading.sight->body = m->site_bodyid[reading.sight->site];
+    reading.sight->base = m->sensor_refid[sensor];
+  }
 }
 
-void SensorReadings::read(const mjData* d, std::span<const double> memory, std::span<double> next,
+bool SensorReadings::is_hidden(const mjModel* m, const mjData* d, const Sight& sight) noexcept {
+  constexpr int kMost = 100;         // geoms that nothing touches, in the way
+  constexpr double kBeyond = 1e-9;  // [m]
+  using Vector = Eigen::Map<const Eigen::Vector3d>;
+  using Matrix = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
+  const Eigen::Vector3d marker = Vector(d->site_xpos + 3 * sight.site);
+  const Eigen::Vector3d camera = Vector(d->xpos + 3 * sight.base) +
+                                 Matrix(d->xmat + 9 * sight.base) * sight.of.camera;
+  const double distance = (marker - camera).norm();
+  // The marker is in the body: what is that near to it is the body itself.
+  const double clear = distance - 2.0 * sight.of.radius;
+  if (!(clear > 0.0)) return false;
+  const Eigen::Vector3d direction = (marker - camera) / distance;
+  double passed = 0.0;
+  for (int i = 0; i < kMost; ++i) {
+    const Eigen::Vector3d from = camera + passed * direction;
+    int geom = -1;
+    const double hit = mj_ray(m, d, from.data(), direction.data(), nullptr, true, sight.body, &geom,
+                              nullptr);
+    if (hit < 0.0 || passed + hit >= clear) return false;
+    if (m->geom_contype[geom] != 0 || m->geom_conaffinity[geom] != 0) return true;
+    passed += hit + kBeyond;
+  }
+  return false;
+}
+
+void SensorReadings::read(const mjModel* m, const mjData* d, std::span<const double> memory, std::span<double> next,
                           std::span<double> readings, std::span<bool> arrived) noexcept {
   auto out = readings.begin();
   auto has_arrived = arrived.begin();
@@ -74,6 +110,17 @@ void SensorReadings::read(const mjData* d, std::span<const double> memory, std::
     else
       std::ranges::copy(values, seen.begin());
     seen[numbers] = reading.faults.step(reading.memory(memory));
+    if (reading.sight) {
+      // A camera that does not see it knows it where it was last, at first where it starts.
+      const std::span<double> last = reading.seen(next);
+      const bool hidden = is_hidden(m, d, *reading.sight), first = seen[numbers] == 0.0;
+      if (hidden && first) seen[numbers] = -1.0;
+      if (hidden && !first)
+        std::ranges::copy(last, seen.begin());
+      else
+        std::ranges::copy(seen, last.begin());
+      std::copy_n(seen.begin(), reading.width, values.begin());
+    }
     const bool differs =
         reading.faults.apply(seen, d->time, reading.memory(memory), reading.memory(next));
     if (differs && reading.is_orientation)

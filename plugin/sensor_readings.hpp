@@ -33,12 +33,17 @@ class SensorReadings {
   /// Writes the readings of this step, and which of them have arrived in it: one flag for each
   /// sensor of the engine. The others are those of the step before. On entry `next` is a copy of
   /// `memory`.
-  void read(const mjData* d, std::span<const double> memory, std::span<double> next,
+  void read(const mjModel* m, const mjData* d, std::span<const double> memory, std::span<double> next,
             std::span<double> readings, std::span<bool> arrived) noexcept;
   /// Keeps what is only known at the end of a step.
   void end_step(const mjData* d, std::span<double> next) const noexcept;
 
  private:
+  /// Of a marker that a camera sees.
+  struct Sight {
+    EngineSensor::Sight of;
+    int base = -1, body = -1, site = -1;
+  };
   struct Reading {
     MeasurementFaults faults;
     std::size_t width;
@@ -47,7 +52,11 @@ class SensorReadings {
     Slot<int> sample = {};         // number of the step of the last reading; -1: none
     std::string name = {};         // of the sensor
     int address = -1;              // in sensordata
+    std::optional<Sight> sight = {};
+    Block seen = {};  // where the marker was last seen, and the number of that step
   };
+  [[nodiscard]] static bool is_hidden(const mjModel* m, const mjData* d,
+                                      const Sight& sight) noexcept;
 
   MemoryLayout layout_;
   std::vector<Reading> readings_;

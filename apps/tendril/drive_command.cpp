@@ -249,7 +249,12 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
                                                 .targets = times.targets});
     times.on_step = [&](const LoopStep& step) { recorder->take(step); };
   }
-  link->begin();
+  try {
+    link->begin();
+  } catch (...) {
+    if (recorder) static_cast<void>(recorder->close("not driven"));  // removes it
+    throw;
+  }
   const LoopTimes result = run_until_end(loop, *link, times, run.quiet);
   bool has_let_go = true;
   try {

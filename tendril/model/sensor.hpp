@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,12 @@ struct EngineSensor {
   std::optional<Observed> observed = std::nullopt;  ///< if estimators of such robots use it
   int tension_of = -1;                              ///< tendon whose tension it measures, or -1
   int drum_of = -1;  ///< tendon whose drum it measures, or -1; the controller's plugin does
+  /// A point on the body that a camera sees, unless something is between them.
+  struct Sight {
+    Eigen::Vector3d camera;  ///< base frame [m]
+    double radius = 0.0;     ///< of the body, in which the point is [m]
+  };
+  std::optional<Sight> sight = std::nullopt;
 };
 
 /// A `[[sensor]]` of a robot file: sensors of the engine, with what they need in the model.

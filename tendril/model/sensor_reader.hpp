@@ -33,6 +33,10 @@ inline constexpr KeyInfo kJoints{"joints", "", "of snakes and mobile robots: nam
 inline constexpr KeyInfo kActuators{
     "actuators", "", "of motors: names of tendons, of snakes and mobile robots those of joints",
     "all"};
+inline constexpr KeyInfo kCamera{
+    "camera", "m",
+    "of markers: place of a camera in the frame of the base. A marker is not seen while a geom that "
+    "can touch others is between it and the camera; without the key all are seen"};
 inline constexpr KeyInfo kBacklash{"backlash", "unit of the kind",
                                    "of an encoder: width of the dead zone that it follows with"};
 inline constexpr KeyInfo kBias{

@@ -211,6 +211,17 @@ class DriveTest(unittest.TestCase):
                 ]
                 self.assertEqual(others, [0] * len(others), text)
 
+    def test_leaves_no_log_of_servos_that_do_not_start(self):
+        arm = self.emulated()
+        winch = arm.winches[2]
+        write, torque_enable = winch.write, 64
+        winch.write = lambda address, data: 1 if (address, data) == (torque_enable, b"\x01") else write(address, data)
+        code, text = self.end(self.drive(arm.text))
+        self.assertEqual(code, 2, text)
+        self.assertIn("servo 3", text)
+        self.assertEqual(len(text.splitlines()), 1, text)
+        self.assertFalse((self.folder / "out/rollout.h5").exists())
+
     def test_ends_when_the_cable_is_pulled(self):
         arm = self.emulated()
         process = self.drive(arm.text)

@@ -355,3 +355,44 @@ TEST_CASE("readings: a rate above that of the steps is refused", "[plugin]") {
   CHECK_FALSE(data);
   EngineWarnings::take();
 }
+
+TEST_CASE("readings: a marker behind a geom is not seen", "[plugin]") {
+  // A wall goes up and down between a camera at the side and an arm that moves.
+  const std::string marker = table("markers", "places = [0.5]\ncamera = [1.0, 0, 0.15]\n");
+  struct Case {
+    const char* name;
+    std::string geom;
+    bool hides;
+  };
+  const auto c = GENERATE_COPY(values<Case>({
+      {"wall", "", true},
+      {"what nothing touches", " contype=\"0\" conaffinity=\"0\"", false},
+  }));
+  CAPTURE(c.name);
+  load_tendril();
+  std::string xml = one_arm_scene();
+  const std::string wall = "<body name=\"wall\" mocap=\"true\" pos=\"0 0 -5\"><geom type=\"box\" "
+                           "size=\"0.2 0.2 0.2\"" + c.geom + "/></body></worldbody>";
+  xml.replace(xml.find("</worldbody>"), 12, wall);
+  const ModelPtr model = load_scene_text(xml, {{"arm.toml", reach_arm() + marker}});
+  const DataPtr data = make_data(model);
+  const int base = mj_name2id(model.get(), mjOBJ_BODY, "A_base"),
+            body = mj_name2id(model.get(), mjOBJ_BODY, "wall");
+  mjtNum* const place = data->mocap_pos + 3 * model->body_mocapid[body];
+  std::vector<double> held;
+  bool was_hidden = false;
+  run(model, data, 600, [&](int k) {
+    const auto ideal = sensor(model, data, "A_s_1"), reading = sensor(model, data, "A_s_1_reading");
+    // The readings of this step are from before the wall moved.
+    if (was_hidden && c.hides)
+      REQUIRE(reading == held);
+    else
+      REQUIRE(reading == ideal);
+    held = reading;
+    was_hidden = k >= 200 && k < 400;
+    // In the base's frame: 0.7 m to the side of the arm.
+    const Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>> R(data->xmat + 9 * base);
+    const Eigen::Vector3d center = R * Eigen::Vector3d(was_hidden ? 0.7 : 5.0, 0.0, 0.15);
+    for (int i = 0; i < 3; ++i) place[i] = data->xpos[3 * base + i] + center[i];
+  });
+}

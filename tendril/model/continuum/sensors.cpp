@@ -200,12 +200,14 @@ void read_curvature(const Fields& fields, const ContinuumDescription& robot, Rob
 }
 
 void read_markers(const Fields& fields, const ContinuumDescription& robot, RobotSensor& sensor) {
+  const std::optional<Eigen::Vector3d> camera = fields.vector("camera");
   for (const double place : read_places(fields)) {
     const std::string name = fmt::format("{}_{}", sensor.name, sensor.sites.size() + 1);
     sensor.sites.push_back({.name = name, .place = place});
     add_frame_sensor(sensor, name, "framepos", name);
-    sensor.sensors.back().observed =
-        Observed{.kind = SensorKind::Position, .place = body_place(robot, place)};
+    EngineSensor& one = sensor.sensors.back();
+    one.observed = Observed{.kind = SensorKind::Position, .place = body_place(robot, place)};
+    if (camera) one.sight = EngineSensor::Sight{*camera, largest_radius(robot)};
   }
 }
 
@@ -235,7 +237,8 @@ void read_motor_current(const Fields& fields, const ContinuumDescription& robot,
 
 constexpr KeyInfo kTendons{"tendons", "", "names of tendons and chambers", "all"};
 constexpr KeyInfo kServoEncoderKeys[]{kBacklash}, kEncoderKeys[]{kTendons, kBacklash},
-    kForceKeys[]{kTendons}, kPlaceKeys[]{kPlaces}, kPlacedImuKeys[]{kPlaces, kBias};
+    kForceKeys[]{kTendons}, kPlaceKeys[]{kPlaces}, kPlacedImuKeys[]{kPlaces, kBias},
+    kMarkerKeys[]{kPlaces, kCamera};
 
 constexpr SensorRow<ContinuumDescription> kKinds[]{
     {"tip_tracker", kTrackerQuantities, {}, read_tip_tracker},
@@ -245,7 +248,7 @@ constexpr SensorRow<ContinuumDescription> kKinds[]{
     {"drum_encoder", {}, kEncoderKeys, read_drum_encoder},
     {"tendon_force", {}, kForceKeys, read_tendon_force},
     {"curvature", {}, kPlaceKeys, read_curvature},
-    {"markers", {}, kPlaceKeys, read_markers},
+    {"markers", {}, kMarkerKeys, read_markers},
     {"base_force", "force in N, torque in N m", {}, read_base_force},
     {"imu", kImuQuantities, kPlacedImuKeys, read_imu},
     {"motor_current", {}, kMotorCurrentKeys, read_motor_current}};
