@@ -302,7 +302,8 @@ void Instance::compute(const mjModel* m, mjData* d) {
   if (!layout_.is_valid(state)) throw std::runtime_error("its memory in plugin_state is damaged");
   if (binding_->measure(m, d, binding_memory_(state))) {
     const std::span<bool> arrived(arrived_.get(), readings_->count());
-    readings_->read(m, d, readings_memory_(state), readings_memory_(next), reading_values(), arrived);
+    readings_->read(m, d, readings_memory_(state), readings_memory_(next), reading_values(),
+                    arrived);
     const RobotBinding::Sensed sensed{reading_values(), arrived, binding_memory_(next)};
     if (remote_ != nullptr) {
       for (std::size_t i = 0; i < controls_.size(); ++i) setpoints_[i] = d->ctrl[controls_[i]];

@@ -67,13 +67,13 @@ void SensorReadings::bind(const mjModel* m, const RobotNames& names) {
 }
 
 bool SensorReadings::is_hidden(const mjModel* m, const mjData* d, const Sight& sight) noexcept {
-  constexpr int kMost = 100;         // geoms that nothing touches, in the way
+  constexpr int kMost = 100;        // geoms that nothing touches, in the way
   constexpr double kBeyond = 1e-9;  // [m]
   using Vector = Eigen::Map<const Eigen::Vector3d>;
   using Matrix = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
   const Eigen::Vector3d marker = Vector(d->site_xpos + 3 * sight.site);
-  const Eigen::Vector3d camera = Vector(d->xpos + 3 * sight.base) +
-                                 Matrix(d->xmat + 9 * sight.base) * sight.of.camera;
+  const Eigen::Vector3d camera =
+      Vector(d->xpos + 3 * sight.base) + Matrix(d->xmat + 9 * sight.base) * sight.of.camera;
   const double distance = (marker - camera).norm();
   // The marker is in the body: what is that near to it is the body itself.
   const double clear = distance - 2.0 * sight.of.radius;
@@ -83,8 +83,8 @@ bool SensorReadings::is_hidden(const mjModel* m, const mjData* d, const Sight& s
   for (int i = 0; i < kMost; ++i) {
     const Eigen::Vector3d from = camera + passed * direction;
     int geom = -1;
-    const double hit = mj_ray(m, d, from.data(), direction.data(), nullptr, true, sight.body, &geom,
-                              nullptr);
+    const double hit =
+        mj_ray(m, d, from.data(), direction.data(), nullptr, true, sight.body, &geom, nullptr);
     if (hit < 0.0 || passed + hit >= clear) return false;
     if (m->geom_contype[geom] != 0 || m->geom_conaffinity[geom] != 0) return true;
     passed += hit + kBeyond;
@@ -92,8 +92,9 @@ bool SensorReadings::is_hidden(const mjModel* m, const mjData* d, const Sight& s
   return false;
 }
 
-void SensorReadings::read(const mjModel* m, const mjData* d, std::span<const double> memory, std::span<double> next,
-                          std::span<double> readings, std::span<bool> arrived) noexcept {
+void SensorReadings::read(const mjModel* m, const mjData* d, std::span<const double> memory,
+                          std::span<double> next, std::span<double> readings,
+                          std::span<bool> arrived) noexcept {
   auto out = readings.begin();
   auto has_arrived = arrived.begin();
   for (const Reading& reading : readings_) {

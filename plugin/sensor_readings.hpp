@@ -33,8 +33,8 @@ class SensorReadings {
   /// Writes the readings of this step, and which of them have arrived in it: one flag for each
   /// sensor of the engine. The others are those of the step before. On entry `next` is a copy of
   /// `memory`.
-  void read(const mjModel* m, const mjData* d, std::span<const double> memory, std::span<double> next,
-            std::span<double> readings, std::span<bool> arrived) noexcept;
+  void read(const mjModel* m, const mjData* d, std::span<const double> memory,
+            std::span<double> next, std::span<double> readings, std::span<bool> arrived) noexcept;
   /// Keeps what is only known at the end of a step.
   void end_step(const mjData* d, std::span<double> next) const noexcept;
 

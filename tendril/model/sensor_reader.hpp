@@ -35,8 +35,9 @@ inline constexpr KeyInfo kActuators{
     "all"};
 inline constexpr KeyInfo kCamera{
     "camera", "m",
-    "of markers: place of a camera in the frame of the base. A marker is not seen while a geom that "
-    "can touch others is between it and the camera; without the key all are seen"};
+    "of markers: place of a camera in the frame of the base. A marker is not seen while a geom "
+    "that can touch others is between it and the camera",
+    "all are seen"};
 inline constexpr KeyInfo kBacklash{"backlash", "unit of the kind",
                                    "of an encoder: width of the dead zone that it follows with"};
 inline constexpr KeyInfo kBias{

@@ -371,8 +371,10 @@ TEST_CASE("readings: a marker behind a geom is not seen", "[plugin]") {
   CAPTURE(c.name);
   load_tendril();
   std::string xml = one_arm_scene();
-  const std::string wall = "<body name=\"wall\" mocap=\"true\" pos=\"0 0 -5\"><geom type=\"box\" "
-                           "size=\"0.2 0.2 0.2\"" + c.geom + "/></body></worldbody>";
+  const std::string wall =
+      "<body name=\"wall\" mocap=\"true\" pos=\"0 0 -5\"><geom type=\"box\" "
+      "size=\"0.2 0.2 0.2\"" +
+      c.geom + "/></body></worldbody>";
   xml.replace(xml.find("</worldbody>"), 12, wall);
   const ModelPtr model = load_scene_text(xml, {{"arm.toml", reach_arm() + marker}});
   const DataPtr data = make_data(model);
