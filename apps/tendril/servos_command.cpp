@@ -190,7 +190,7 @@ void add_servos_command(CommandLine& line) {
   command.flag("-q,--quiet", arguments->quiet, "no progress bar");
   command.footer(
       "Example: tendril servos bus.toml --zero arm.toml -o zeroed.toml\n"
-      "Torque is switched off at the begin, and at the end.\n"
+      "Torque is switched off at the start and at the end.\n"
       "Exit codes: 0 done, 1 a tendon has no tension or a servo does not answer, 130 interrupted");
   command.action([arguments] { return servos_command(*arguments); });
 }

@@ -1,5 +1,6 @@
 // Readings of sensors: what the computer of a robot reads, against the sensors of the engine.
 
+#include <Eigen/Core>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
