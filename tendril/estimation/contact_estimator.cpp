@@ -241,7 +241,7 @@ ContactEstimate ContactEstimator::estimate(std::span<const double> memory) const
     square += hypothesis.weight * distances_[k] * distances_[k];
     if (hypothesis.weight > highest) {
       highest = hypothesis.weight;
-      estimate.nearest = static_cast<int>(k);
+      estimate.most_probable = static_cast<int>(k);
     }
     const std::array<Gaussian, 2> parts{touched, hypothesis};
     touched = mixed(parts);

@@ -32,7 +32,7 @@ struct ContactEstimate {
   /// If it does: distance along the straight arm from its start, and its deviation, with that of
   /// a place between two of the list [m].
   double place = 0.0, place_deviation = 0.0;
-  int nearest = 0;                                             ///< index of the most probable place
+  int most_probable = 0;                                       ///< index of one of the places
   Eigen::Vector3d force = Eigen::Vector3d::Zero();             ///< if it does [N]
   Eigen::Matrix3d force_covariance = Eigen::Matrix3d::Zero();  ///< [N^2]
   double payload = 0.0, payload_deviation = 0.0;  ///< mass at the tip beyond the known one [kg]
