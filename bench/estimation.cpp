@@ -1,6 +1,7 @@
 // Errors and cost of ArmEstimator by sensors, beside a simulated arm with an unknown payload, an
-// unknown force at the tip and friction of its tendons (tests/support/simulated_arm.hpp): a table
-// in Markdown. docs/theory/estimation.md.
+// unknown force at the tip and friction of its tendons (tests/support/simulated_arm.hpp), and those
+// of ContactEstimator with the force at a drawn place: tables in Markdown.
+// docs/theory/estimation.md.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +9,7 @@
 #include <ctime>
 #include <vector>
 
-#include "tests/support/simulated_arm.hpp"
+#include "tests/support/contact_run.hpp"
 
 namespace {
 
@@ -55,27 +56,70 @@ void print(const std::vector<double>& values, int digits) {
 /// Time of a step with readings of all sensors at their rates [us]; the median of the seeds.
 double step_us(const RunErrors& errors) { return 1e6 * errors.seconds / errors.steps; }
 
+/// Of contacts, by the sensors of the shape.
+void print_contacts(int first, int seeds) {
+  const std::vector<Row> rows{{"encoders", {kEncoders}},
+                              {"encoders, tip tracker", {kEncoders, kTracker}}};
+  std::printf(
+      "| sensors of the shape | place, mm | within a link | within 3 deviations | force, %% | "
+      "within 10 %% | step, us |\n|---|---|---|---|---|---|---|\n");
+  for (const Row& row : rows) {
+    std::vector<double> place, force, time;
+    double linked = 0.0, sure = 0.0, right = 0.0;
+    for (int seed = first; seed < first + seeds; ++seed) {
+      const ContactErrors errors = run_contact(static_cast<unsigned>(seed), row.sensors);
+      place.push_back(10.0 * errors.place);  // of `print`: 1e3 / 100
+      force.push_back(errors.force);
+      time.push_back(1e6 * errors.seconds / errors.steps);
+      linked += errors.place < kLink ? 1.0 : 0.0;
+      sure += errors.place < 3.0 * errors.place_deviation ? 1.0 : 0.0;
+      right += errors.force < 0.1 ? 1.0 : 0.0;
+    }
+    std::printf("| %s |", row.name);
+    print(place, 1);
+    std::printf(" %.0f of %d | %.0f of %d |", linked, seeds, sure, seeds);
+    print(force, 1);
+    std::printf(" %.0f of %d | %.0f |\n", right, seeds, median(time));
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  int seeds = 10;
+  int seeds = 10, first = 0;
+  bool contacts = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--seeds") == 0 && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
       seeds = std::atoi(argv[++i]);
       continue;
     }
+    if (std::strcmp(argv[i], "--first") == 0 && i + 1 < argc && std::atoi(argv[i + 1]) >= 0) {
+      first = std::atoi(argv[++i]);
+      continue;
+    }
+    if (std::strcmp(argv[i], "--contacts") == 0) {
+      contacts = true;
+      continue;
+    }
     const bool help = std::strcmp(argv[i], "--help") == 0;
-    std::fprintf(help ? stdout : stderr,
-                 "usage: estimation [--seeds N]\nErrors of the estimate of a tendon-driven arm by "
-                 "its sensors: median and largest of N seeds (10).\n");
+    std::fprintf(
+        help ? stdout : stderr,
+        "usage: estimation [--seeds N] [--first SEED] [--contacts]\nErrors of the estimate "
+        "of a tendon-driven arm by its sensors: median and largest of N seeds (10) from "
+        "SEED (0) on. --contacts: of the place and the force of a contact.\n");
     return help ? 0 : 2;
+  }
+  if (contacts) {
+    print_contacts(first, seeds);
+    return 0;
   }
   std::printf(
       "| sensors | tip, %% of length | shape, %% of length | force, %% | step, us |\n"
       "|---|---|---|---|---|\n");
   for (const Row& row : rows()) {
     std::vector<double> tip, shape, force, time;
-    for (int seed = 0; seed < seeds; ++seed) {
+    for (int seed = first; seed < first + seeds; ++seed) {
       const RunErrors errors =
           run_estimator(static_cast<unsigned>(seed), row.sensors, kSimulatedArmOptions);
       tip.push_back(errors.tip);

@@ -20,7 +20,9 @@ class SimulatedArm {
   static constexpr int kSections = 3, kArcs = 4;
   static constexpr double kLength = 0.3, kLever = 0.012, kTimestep = 0.005;
 
-  explicit SimulatedArm(unsigned seed, std::vector<Sensor> sensors, double friction = 0.2)
+  /// @param push  where the force acts, as a fraction of the length
+  explicit SimulatedArm(unsigned seed, std::vector<Sensor> sensors, double friction = 0.2,
+                        double push = 1.0)
       : random_(seed),
         known_(parameters(1, 9.81 * random_.unit_vector(), 0.0)),
         body_(parameters(kArcs, known_.parameters().gravity, random_.uniform(0.0, 0.05))),
@@ -40,6 +42,9 @@ class SimulatedArm {
       amplitude_[k] = random_.uniform(0.2, 0.6);
       frequency_[k] = random_.uniform(0.6, 2.0);
     }
+    const double sections = kSections * push;
+    const int pushed = std::min(int(sections), kSections - 1);
+    body_.set_force_place(on_body({pushed, sections - pushed}));
     set_tensions();
     for (int i = 0; i < 4000; ++i) body_.advance(0.005, x_, body_input_);  // to rest
   }
@@ -80,10 +85,10 @@ class SimulatedArm {
     x.segment<3>(12) = estimate.force;
     return point_of(known_, x, fraction);
   }
+  [[nodiscard]] Eigen::Vector3d push() const { return x_.segment<3>(2 * body_.coordinate_count()); }
   /// The push and the weight of the payload.
   [[nodiscard]] Eigen::Vector3d force() const {
-    return x_.segment<3>(2 * body_.coordinate_count()) +
-           body_.parameters().payload * body_.parameters().gravity;
+    return push() + body_.parameters().payload * body_.parameters().gravity;
   }
 
  private:
