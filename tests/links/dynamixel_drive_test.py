@@ -25,6 +25,7 @@ TARGET = (0.06, 0.03, 0.17)  # m
 TARGET_WORD = "0.06,0.03,0.17"
 RATE = 50  # Hz
 DEADLINE = 300.0  # s, for what takes seconds
+ATTEMPTS = 5
 CURRENTS = '[[sensor]]\nkind = "tendon_force"\nname = "force"\nnoise = 0.2\n\n'
 
 
@@ -52,8 +53,8 @@ class DriveTest(unittest.TestCase):
         file.write_text(ROBOT.read_text().replace("[controller]", CURRENTS + "[controller]"))
         return file
 
-    def emulated(self, stiffness=1.0, tendon_friction=0.0, robot=ROBOT, **options):
-        arm = EmulatedArm(self.model(stiffness, tendon_friction, robot), BUS, 1 / RATE, **options)
+    def emulated(self, stiffness=1.0, tendon_friction=0.0, model=ROBOT, **options):
+        arm = EmulatedArm(self.model(stiffness, tendon_friction, model), BUS, 1 / RATE, **options)
         self.addCleanup(arm.__exit__)
         return arm
 
@@ -86,18 +87,27 @@ class DriveTest(unittest.TestCase):
         out, err = process.communicate(timeout=DEADLINE)
         return process.returncode, out + err
 
-    def reach(self, arm, robot):
-        """Drives for 8 s of the arm; returns how far its tip then is from the target, m."""
-        process = self.drive(arm.text, robot=robot)
-        self.wait(lambda: arm.data.time > 8.0, process)
-        error = float(np.linalg.norm(arm.tip - TARGET))
-        process.send_signal(signal.SIGINT)
-        code, text = self.end(process)
-        print(f"{robot.name}: tip error {1e3 * error:.2f} mm\n{text}")
-        self.assertEqual(code, 0, text)
-        self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
-        self.check_replay()
-        return error
+    def reach(self, *words, robot, target=TARGET_WORD, seconds=8.0, **options):
+        """Drives a new arm for so long; returns how far its tip then is from the target, m, and what was printed.
+
+        Answers come within the time of a step only if the machine gives the emulator its part of it: else again.
+        """
+        for _ in range(ATTEMPTS):
+            arm = self.emulated(**options)
+            tracker = ["--link", f"udp:127.0.0.1:{arm.tracker.link.port}"] if arm.tracker else []
+            process = self.drive(arm.text, *tracker, *words, robot=robot, target=target)
+            self.wait(lambda arm=arm: arm.data.time > seconds, process)
+            error = float(np.linalg.norm(arm.tip - TARGET))
+            process.send_signal(signal.SIGINT)
+            code, text = self.end(process)
+            print(f"{robot.name}: tip error {1e3 * error:.2f} mm\n{text}")
+            self.assertEqual(code, 0, text)
+            self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+            self.check_replay()
+            answered, asked = map(int, re.search(r"servos: (\d+) of (\d+) reads answered", text).groups())
+            if answered > 0.98 * asked:
+                return error, text
+        self.fail(f"{ATTEMPTS} times the machine was too slow")
 
     def check_replay(self):
         log = [PROGRAM, "rollout", "replay", self.folder / "out/rollout.h5"]
@@ -113,32 +123,26 @@ class DriveTest(unittest.TestCase):
 
     def test_reaches_its_target(self):
         # 15 % softer than its file says, with friction of 0.2 N in the guides of its tendons: 1.4 mm.
-        self.assertLess(self.reach(self.emulated(0.85, 0.2), ROBOT), 2e-3)
+        error, _ = self.reach(robot=ROBOT, stiffness=0.85, tendon_friction=0.2)
+        self.assertLess(error, 2e-3)
 
     def test_reaches_its_target_with_tensions_from_currents(self):
         # Gears without friction: 0.3 mm.
-        self.assertLess(self.reach(self.emulated(friction=0.0), self.with_currents()), 1e-3)
+        error, _ = self.reach(robot=self.with_currents(), friction=0.0)
+        self.assertLess(error, 1e-3)
 
     def test_tracker_beside_the_servos(self):
         # 15 % softer, with friction: the tracker sees what the drums do not, and the log has the readings of both.
-        arm = self.emulated(0.85, 0.2, robot=SERVO_ARM, tracker=SERVO_ARM)
         targets = self.folder / "targets.csv"
         targets.write_text("t,x,y,z\n0,-0.03,0.02,0.19\n3,0.06,0.03,0.17\n")
-        tracker = f"udp:127.0.0.1:{arm.tracker.link.port}"
-        process = self.drive(arm.text, "--link", tracker, robot=SERVO_ARM, target=str(targets))
-        self.wait(lambda: arm.data.time > 9.0, process)
-        error = float(np.linalg.norm(arm.tip - TARGET))
-        process.send_signal(signal.SIGINT)
-        code, text = self.end(process)
-        print(f"tracker: tip error {1e3 * error:.2f} mm\n{text}")
-        self.assertEqual(code, 0, text)
+        body = {"stiffness": 0.85, "tendon_friction": 0.2, "model": SERVO_ARM, "tracker": SERVO_ARM}
+        error, text = self.reach(robot=SERVO_ARM, target=str(targets), seconds=9.0, **body)
         self.assertGreater(int(re.search(r"messages: (\d+) received, 0 missing", text)[1]), 300)
         self.assertLess(error, 1.5e-3)  # by the drums alone it is 4 mm
-        self.check_replay()
 
     def test_finds_the_zeros_of_a_held_arm(self):
         zeros = [2.1, 2.7, 3.0, 3.3, 3.6, 4.0]
-        arm = self.emulated(tendon_friction=0.1, robot=SERVO_ARM, zeros=zeros, slack=0.004, is_held=True)
+        arm = self.emulated(tendon_friction=0.1, model=SERVO_ARM, zeros=zeros, slack=0.004, is_held=True)
         code, text = self.servos(arm)
         self.assertEqual(code, 0, text)
         self.assertEqual(
@@ -153,7 +157,7 @@ class DriveTest(unittest.TestCase):
         self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
 
     def test_names_a_tendon_that_does_not_tighten(self):
-        arm = self.emulated(robot=SERVO_ARM, is_held=True)
+        arm = self.emulated(model=SERVO_ARM, is_held=True)
         arm.winches[4].position += 50000
         zeroed = self.folder / "zeroed.toml"
         code, text = self.servos(arm, "--zero", SERVO_ARM, "-o", zeroed)
