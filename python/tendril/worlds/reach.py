@@ -545,7 +545,7 @@ def _forget(
 class Reach(Controller):
     """The controller of one arm in all worlds."""
 
-    known_parts: Sequence[str] = ("passive sections", *_TURNED)  #: that only some arms have
+    known_parts: Sequence[str] = ("a guide", "passive sections", *_TURNED)  #: that only some arms have
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
