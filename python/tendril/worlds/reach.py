@@ -406,8 +406,9 @@ def _avoid(
     step: Step,
     work: solver.Work,
 ):
-    """In place of `_solve`: the next planned pose among obstacles."""
+    """In place of `_solve`: the next planned pose among obstacles; the base keeps its spin."""
     world = wp.tid()
+    work.spin[world] = aim.start_spin[world]
     goal = goal_of(aim, number(0.0), world)
     aim.there[world] = plan_motion(arm, engine, planning, goal, plan, descent, trees, step, work, world)
 
@@ -608,8 +609,8 @@ class Reach(Controller):
         method = bound.setting("solver")
         in_part = "actuation" in tables[0] and not avoids and method == "auto" and bound.setting("task") != "pose"
         turned = [part for part in _TURNED if part in tables[0]["parts"]]
-        if turned and (avoids or in_part):
-            what = "avoidance = true" if avoids else "sections that nothing bends, or that bend in one plane"
+        if turned and in_part:
+            what = "sections that nothing bends, or that bend in one plane"
             raise td.ModelError(f"{bound.name}: {what}: must not be given with {turned[0]} in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
