@@ -187,6 +187,7 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
   const Eigen::Vector3d& g = mechanics.options().gravity;
   out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());
   out["velocity_feed_forward"] = mechanics.options().velocity_feed_forward;
+  out["guide_length"] = mechanics.options().guide_length;
   const auto coordinates_have = [&](bool ArmCoordinate::*what) {
     return std::ranges::any_of(mechanics.coordinates(), what);
   };
@@ -211,7 +212,8 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
     nb::list joints;
     for (const ArmJoint& joint : coordinate.joints) {
       const JointAddress& at = arm.joints[next++];
-      joints.append(nb::make_tuple(at.joint, joint.fraction, joint.mass, joint.servo));
+      joints.append(nb::make_tuple(at.joint, joint.fraction, joint.mass, joint.servo, joint.start,
+                                   joint.length));
     }
     nb::dict row;
     row["joints"] = joints;

@@ -63,6 +63,7 @@ nb::object points(const std::vector<Eigen::Vector2d>& from) {
 struct PySectionWorkspace {
   SectionWorkspace set;
   std::optional<double> critical;
+  double invertible;  // [rad]
 };
 
 nb::object bends(const PySectionWorkspace& self, double BentSection::*value) {
@@ -253,6 +254,9 @@ void bind_section(nb::module_& module) {
           "First bend at which the chord angle stops growing, rad; None if there is none below the "
           "limit.")
       .def_prop_ro(
+          "invertible_bend", [](const S& s) { return s.invertible; },
+          "Bend up to which the chord angle grows and remains below pi, at most the limit, rad.")
+      .def_prop_ro(
           "surface", [](const S& s) { return s.set.surface; },
           "Area of the surface of revolution of a fixed length, m²; else 0.")
       .def_prop_ro(
@@ -272,7 +276,8 @@ void bind_section(nb::module_& module) {
       "section_workspace",
       [](const SectionParameters& parameters, int count) {
         const Section section(parameters);
-        return S{section_workspace(section, count), critical_bend_angle(section)};
+        return S{section_workspace(section, count), critical_bend_angle(section),
+                 section.invertible_bend_angle()};
       },
       nb::arg("section"), nb::kw_only(), nb::arg("bends") = 181,
       "Points that the end of a section reaches alone, chord angle and ratio k over its bend.\n\n"

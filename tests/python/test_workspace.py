@@ -52,6 +52,7 @@ def test_a_section_alone() -> None:
     assert np.allclose(alone.end, ends[:, [0, 2], 3])
     assert alone.surface > 0 and alone.volume == 0 and len(alone.outline) == 361
     body = td.section_workspace(telescopic)
+    assert alone.invertible_bend == alone.critical_bend and body.invertible_bend == telescopic.bend_limit
     assert body.critical_bend is None and body.surface == 0 and np.allclose(body.ratio, 2)
     # the region lies between a quarter and the whole of the ball's sector that the chord sweeps
     sector = 2 * np.pi / 3 * 0.05**3 * (1 - np.cos(0.75))

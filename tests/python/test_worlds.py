@@ -259,7 +259,6 @@ def test_models_with_other_elements_are_refused():
         ({"count": 0}, "count: 0: must be >= 1"),
         ({"count": 10**9}, "MB a world, but cpu has"),
         ({"device": "cuda:77"}, "device: cuda:77: must be one of "),
-        ({"set": {"controller.solver": "fabrikx"}}, "arm: solver = fabrikx: must be auto in worlds"),
         ({"set": {"controller.plugin": "tendril.touch"}}, "must be tendril.reach"),
     ],
 )
@@ -269,6 +268,25 @@ def test_what_has_no_equal_on_a_device_is_refused_in_one_line(experiment, change
         Worlds(experiment(), **arguments)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+FED = "[base]\nfeed = 0.1\nfeed_force_limit = 10\n"
+
+
+@pytest.mark.parametrize(
+    ("solver", "robot", "task"),
+    [
+        ("fabrikx", ROBOT, "position"),
+        ("fabrikx", FED + ROBOT, "direction"),
+        ("levenberg", FED + ROBOT, "position"),
+    ],
+)
+def test_arms_reach_with_another_solver_as_in_the_c_engine(experiment, beside_c, solver, robot, task):
+    file = experiment(VARY, REACH + f'solver = "{solver}"\ntask = "{task}"\n', robot)
+    worlds, runs = Worlds(file, 2, "cpu", seed=5), [td.Experiment(file).start(seed) for seed in (5, 6)]
+    ours, meant, (status,), (expected,) = beside_c(worlds, runs, STEPS, "status")
+    assert np.abs(ours - meant).max() < 1e-6  # rad, m
+    assert (status == expected).all()
 
 
 def test_worlds_with_other_targets_are_refused(experiment):

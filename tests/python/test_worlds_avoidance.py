@@ -173,6 +173,7 @@ def test_the_least_distance_of_the_body_is_that_of_its_points():
         obstacles.position = wp.array(places[None, k : k + 1], dtype=vec3, device="cpu")
         obstacles.rotation = wp.array(turns[None, k : k + 1], dtype=mat33, device="cpu")
         obstacles.growth = wp.zeros((1, 1), dtype=wp.float64, device="cpu")
+        obstacles.spin = wp.zeros(1, dtype=wp.float64, device="cpu")
         obstacles.order = wp.zeros((1, 1), dtype=int, device="cpu")
         found = wp.zeros(len(states), dtype=wp.float64, device="cpu")
         inputs = [chain_of(robot, wp.float64, "cpu"), q, obstacles, found]
@@ -211,6 +212,21 @@ def test_a_base_is_fed_among_obstacles_as_in_the_c_engine(experiment, beside_c):
     worlds, distances, _ = tips_beside_c(file, beside_c, 500)
     assert distances.max() < 1e-4  # m
     assert worlds.qpos.numpy()[:, worlds.model.joint("arm_feed").qposadr[0]].min() > 0.01  # m
+
+
+TURNING = SECTION.replace("links = 4", 'links = 4\nrotation = "turning"')
+
+
+@pytest.mark.parametrize(
+    ("robot", "base"),
+    [(2 * SECTION, "[base]\nspin = true\n"), (TURNING + SECTION, ""), (2 * TURNING, "[base]\nspin = true\n")],
+    ids=["spin", "turn", "both"],
+)
+def test_arms_that_turn_go_around_a_post_as_in_the_c_engine(experiment, beside_c, robot, base):
+    worlds, distances, errors = tips_beside_c(experiment(BEHIND, robot, base=base), beside_c, 600)
+    assert distances.max() < 1e-4  # m
+    assert worlds.controllers[0]._avoidance._plan.trees_begun.numpy().min() > 0  # no straight line led there
+    assert errors[-1].max() < errors[0].min()
 
 
 def test_moves_among_obstacles_are_timed_as_in_the_c_engine(experiment, beside_c):

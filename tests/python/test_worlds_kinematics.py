@@ -155,6 +155,48 @@ def test_targets_are_met_as_often_as_by_the_library(dtype: Any) -> None:
     assert np.mean(met) >= np.mean(converged) - 1e-3
 
 
+KEEP_PLANES = [name for name in ROBOTS if name != "planes"]  # of others FABRIKx does not
+
+
+def reached(robot: td.ContinuumRobot, targets: Any, dtype: Any, iterations: int = 300) -> Any:
+    batch = BatchKinematics(robot, len(targets), "cpu", dtype, solver="fabrikx")
+    return batch.solve(on_device(targets, dtype), iterations=iterations)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("name", KEEP_PLANES)
+def test_fabrikx_takes_the_steps_of_the_library(name: str, directed: bool) -> None:
+    robot = ROBOTS[name]
+    states, feed, _ = poses(robot, COUNT, 3)
+    targets = robot.tip_pose(states, feed=feed)
+    goals = targets if directed else np.ascontiguousarray(targets[:, :3, 3])
+    for iterations in (1, 20):
+        found = reached(robot, goals, wp.float64, iterations)
+        library = td.Solver(robot, "fabrikx", max_iterations=iterations).solve(goals)
+        assert (found.met.numpy() == library.converged).all()
+        assert (found.iterations.numpy() == library.iterations).all()
+        off = np.abs(found.coordinates.numpy() - robot.coordinates(library.states)).max(axis=1)
+        off = np.maximum(off, np.abs(found.feed.numpy() - library.feed))
+        # The least miss of a section that is fed is flat: its bend is known to 1e-7 rad, and later ones follow it.
+        assert np.quantile(off, 0.85) < 1e-12
+        assert robot.feed_limit > 0 or off[library.converged].max() < 1e-12
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fabrikx_meets_targets_as_often_as_that_of_the_library(dtype: Any) -> None:
+    met, converged = [], []
+    for seed, name in enumerate(KEEP_PLANES):
+        robot = ROBOTS[name]
+        poses_of_tip = robot.tip_pose(robot.random_states(COUNT, seed))
+        for targets in (poses_of_tip, np.ascontiguousarray(poses_of_tip[:, :3, 3])):
+            found = reached(robot, targets, dtype)
+            met.append(found.met.numpy())
+            converged.append(td.Solver(robot, "fabrikx").solve(targets).converged)
+            states = robot.states(found.coordinates.numpy().astype(float))
+            assert robot.within_limits(states, tolerance=LIMIT_SLACK[dtype]).all()
+    assert abs(np.mean(met) - np.mean(converged)) < 2e-3  # 0.001 is five targets of the arm that is fed
+
+
 TYPES = {
     "fixed": {"length": 0.05},
     "variable": {"length": 0.025, "variable_length": 0.025},
@@ -214,9 +256,9 @@ def test_a_solve_from_the_solution_stays_there() -> None:
 def test_targets_out_of_reach_or_not_finite_are_not_met() -> None:
     robot = ROBOTS["fixed"]
     targets = np.array([[0.0, 0.0, 1.0], [np.nan, 0.0, 0.1], [0.0, np.inf, 0.1], [0.0, 0.05, 0.25]])
-    found = solved(robot, targets, wp.float64)
-    assert found.met.numpy().tolist() == [False, False, False, True]
-    assert np.isfinite(found.coordinates.numpy()).all()
+    for found in (solved(robot, targets, wp.float64), reached(robot, targets, wp.float64)):
+        assert found.met.numpy().tolist() == [False, False, False, True]
+        assert np.isfinite(found.coordinates.numpy()).all()
 
 
 def test_the_budget_bounds_the_iterations() -> None:
@@ -247,6 +289,11 @@ def test_arrays_are_taken_without_a_copy() -> None:
         (lambda b: b.solve(np.zeros((3, 3)), angle_tolerance=0.0), "angle_tolerance = 0.0, must be > 0"),
         (lambda b: BatchKinematics(b.robot, 0), "count = 0, must be >= 1"),
         (lambda b: BatchKinematics(b.robot, 1, dtype=wp.float16), "dtype = .*, must be wp.float32 or wp.float64"),
+        (lambda b: BatchKinematics(b.robot, 1, "cpu", solver="chord"), "solver = 'chord', must be auto or fabrikx"),
+        (
+            lambda _: BatchKinematics(ROBOTS["planes"], 1, "cpu", solver="fabrikx"),
+            'solver = "fabrikx": must be auto or levenberg for sections that bend in one plane',
+        ),
         (
             lambda _: BatchKinematics(td.ContinuumRobot([fixed(rotation="turning")]), 1, "cpu"),
             "section 1: rotation = 'turning', must be 'bending'",

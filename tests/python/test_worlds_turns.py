@@ -69,19 +69,8 @@ def test_an_arm_with_turns_follows_a_path_as_in_the_c_engine(tmp_path, beside_c)
     assert meant[0, 0] > 0.25  # m
 
 
-@pytest.mark.parametrize(
-    ("robot", "setting", "message"),
-    [
-        (SPIN + 2 * SECTION, "avoidance = true", "arm: avoidance = true: must not be given with a spin of the base"),
-        (2 * TURNING, "avoidance = true", "arm: avoidance = true: must not be given with sections that turn"),
-        (
-            SPIN + SECTION + IN_PLANE,
-            "",
-            "arm: sections that nothing bends, or that bend in one plane: must not be given with a spin",
-        ),
-    ],
-)
-def test_what_does_not_go_with_a_spin_or_turns_is_refused(tmp_path, robot, setting, message):
-    file = written(tmp_path, robot + REACH + setting + "\n", "")
+def test_what_is_driven_in_part_does_not_go_with_a_spin(tmp_path):
+    file = written(tmp_path, SPIN + SECTION + IN_PLANE + REACH, "")
+    message = "arm: sections that nothing bends, or that bend in one plane: must not be given with a spin"
     with pytest.raises(td.ModelError, match=message):
         Worlds(file, 1, "cpu")

@@ -33,6 +33,7 @@ class ArmSettings:
     feed_forward: number
     rate_limit: number  # rad/s
     feed_speed: number  # m/s
+    guide_length: number  # m; 0: no guide
     integral_gain: number  # 1/s
     integral_damping: number  # m
     integral_limit: number  # rad
@@ -55,6 +56,8 @@ class Arm:
     fraction: numbers  # of its coordinate
     mass: rows  # of all bodies that it moves, kg
     joint_servo: wp.array(dtype=int)
+    link_start: numbers  # of its link along the straight arm, m
+    link_length: numbers
     sign: numbers  # of each coordinate
     offset: numbers
     servo: wp.array(dtype=int)  # of the whole section, or -1
@@ -479,6 +482,19 @@ def hinge_setpoint(arm: Arm, engine: Engine, world: int, joint: int, s: int, mas
     return float(_setpoint(arm, b, s, desired, load, position, velocity))
 
 
+@wp.func
+def _exposure(arm: Arm, guide_length: number, i: int, feed: number):
+    """Fraction of a joint's link that is outside the guide, and its derivative by the feed, 1/m: guide_exposure."""
+    fraction, rate = number(1.0), number(0.0)
+    if guide_length > number(0.0):
+        length = arm.link_length[i]
+        exposed = (feed + arm.link_start[i] + length - guide_length) / length
+        fraction = wp.clamp(exposed, number(0.0), number(1.0))
+        if exposed > number(0.0) and exposed < number(1.0):
+            rate = number(1.0) / length
+    return fraction, rate
+
+
 @wp.kernel(module="unique", enable_backward=False)
 def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype=float)):
     """ArmMechanics::setpoints."""
@@ -486,7 +502,7 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
     b = world % arm.rows
     feed_forward = arm.settings[b].feed_forward
     for k in range(arm.coordinates):
-        desired, rate = step.command[world, k] - arm.offset[k], feed_forward * step.q_rate[world, k]
+        desired = step.command[world, k] - arm.offset[k]
         s = arm.servo[k]
         if s >= 0 and arm.takes_moments:
             moment = arm.sign[k] * step.moment_command[world, k] - step.pull[world, k]
@@ -497,7 +513,7 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
                     arm,
                     b,
                     s,
-                    arm.sign[k] * (desired + arm.lag[b, s] * rate),
+                    arm.sign[k] * (desired + arm.lag[b, s] * feed_forward * step.q_rate[world, k]),
                     step.load[world, k] + step.pull[world, k],
                     step.sum[world, k],
                     step.speed[world, k],
@@ -508,12 +524,14 @@ def write_setpoints(arm: Arm, engine: Engine, step: Step, ctrl: wp.array2d(dtype
                 s = arm.joint_servo[i]
                 if s >= 0:
                     joint = arm.joint[i]
+                    out, out_rate = _exposure(arm, arm.settings[b].guide_length, i, step.feed[world])
+                    rate = feed_forward * (out * step.q_rate[world, k] + out_rate * step.feed_rate[world] * desired)
                     ctrl[world, arm.control[s]] = float(
                         _setpoint(
                             arm,
                             b,
                             s,
-                            arm.sign[k] * arm.fraction[i] * (desired + arm.lag[b, s] * rate),
+                            arm.sign[k] * arm.fraction[i] * (out * desired + arm.lag[b, s] * rate),
                             step.joint_load[world, i] + step.pull[world, k],
                             number(engine.qpos[world, engine.qpos_address[joint]]),
                             number(engine.qvel[world, engine.dof_address[joint]]),

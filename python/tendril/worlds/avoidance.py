@@ -246,9 +246,9 @@ def _try_for_goal(
 @wp.func
 def _add_tips(planning: Planning, plan: Plan, descent: Descent, trees: Trees, world: int):
     """Tips of the poses that are reached, as far as they are not known."""
-    chain = planning.space.chain
+    chain, spin = planning.space.chain, planning.space.obstacles.spin[world]
     for i in range(plan.tip_count[world], trees.size[world, 0]):
-        functions.end_frames(chain, trees.nodes[world, 0, i], ZERO, ZERO, descent.rotations[world], descent.ends[world])
+        functions.end_frames(chain, trees.nodes[world, 0, i], ZERO, spin, descent.rotations[world], descent.ends[world])
         plan.tips[world, i] = descent.ends[world, chain.sections]
     plan.tip_count[world] = trees.size[world, 0]
 
@@ -508,6 +508,7 @@ def plan_motion(
 ):
     """The next planned pose, into `work`, and whether it is where the plan leads."""
     place(planning.space.obstacles, arm, engine, planning.length, world)
+    planning.space.obstacles.spin[world] = step.spin[world]
     work.met[world] = plan_step(arm, planning, target, step.feed[world], plan, descent, trees, world)
     pose = plan.pose[world]
     solver.copy(plan.next[world], pose)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import warp as wp
 
 import tendril
-from tendril.worlds import kinematics, solver
+from tendril.worlds import fabrikx, kinematics
+from tendril.worlds import solver as solvers
 
 
 class Solution(NamedTuple):
@@ -38,6 +39,7 @@ class BatchKinematics:
         device: Any = None,
         dtype: type = wp.float32,
         requires_grad: bool = False,
+        solver: str = "auto",
     ) -> None:
         """
         :param robot: a tendril.ContinuumRobot whose sections bend, without turning on their bases
@@ -45,20 +47,26 @@ class BatchKinematics:
         :param device: of Warp; none: its default
         :param dtype: wp.float32 or wp.float64
         :param requires_grad: `tip_pose` and `jacobian` can be recorded on a wp.Tape, each once
+        :param solver: of `solve`: "auto" or "fabrikx"
         :raises ModelError: an argument outside its range
         """
         if dtype not in (wp.float32, wp.float64):
             raise tendril.ModelError(f"dtype = {dtype!r}, must be wp.float32 or wp.float64")
         if count < 1:
             raise tendril.ModelError(f"count = {count}, must be >= 1")
+        if solver not in ("auto", "fabrikx"):
+            raise tendril.ModelError(f"solver = '{solver}', must be auto or fabrikx on a device")
         for number, section in enumerate(robot.sections, 1):
             if section.rotation != "bending":
                 raise tendril.ModelError(
                     f"section {number}: rotation = '{section.rotation}', must be 'bending' on a device"
                 )
+        if solver == "fabrikx":
+            tendril.Solver(robot, solver)  # refuses sections that it does not keep in their planes
         self.robot, self.count, self.device, self.dtype = robot, count, wp.get_device(device), dtype
         self.chain = kinematics.chain_of(robot, dtype, self.device)  #: for kernels of one's own
-        self._work = solver.work_for(robot, count, dtype, self.device)
+        self._work = solvers.work_for(robot, count, dtype, self.device)
+        self._reaching = fabrikx.reaching_for(robot, count, dtype, self.device) if solver == "fabrikx" else None
         f = kinematics.functions(dtype)
 
         def array(*shape: int, kind: type = dtype) -> wp.array:
@@ -103,8 +111,8 @@ class BatchKinematics:
         restarts: int = 1000,
         seed: int = 1,
     ) -> Solution:
-        """Coordinates that bring the tip to the targets, as tendril.Solver finds them, without its search for the
-        closest pose. A world's solution does not depend on the others.
+        """Coordinates that bring the tip to the targets, as tendril.Solver finds them; "auto" without its search for
+        the closest pose. A world's solution does not depend on the others.
 
         :param targets: positions (count, 3), m, or poses (count, 4, 4), of which position and z axis are met
         :param start: (count, robot.coordinate_count), clamped to the limits; none: the straight robot
@@ -113,7 +121,7 @@ class BatchKinematics:
         :param spin: of the base, (count,), rad, which the solution keeps; none: 0
         :param position_tolerance: m, > 0
         :param angle_tolerance: rad, > 0
-        :param restarts: from random poses, >= 0; 0 for tracking
+        :param restarts: of "auto", from random poses, >= 0; 0 for tracking
         :param seed: of these poses, >= 0
         :raises ModelError: an argument outside its range; a target that is not finite is not met instead
         """
@@ -123,7 +131,7 @@ class BatchKinematics:
         for name, value in (("position_tolerance", position_tolerance), ("angle_tolerance", angle_tolerance)):
             if not value > 0.0:
                 raise tendril.ModelError(f"{name} = {value}, must be > 0")
-        work, device_solver = self._work, solver.solver_functions(self.dtype)
+        work, device_solver = self._work, solvers.solver_functions(self.dtype)
         wp.copy(work.feed, self._base("feed", feed))
         wp.copy(work.spin, self._base("spin", spin))
         if start is not None:
@@ -131,9 +139,12 @@ class BatchKinematics:
         budget = device_solver.Budget()
         budget.iterations, budget.restarts, budget.seed = iterations, restarts, wp.uint64(seed)
         budget.position_tolerance, budget.angle_tolerance = position_tolerance, angle_tolerance
-        budget.least_progress = solver.LEAST_PROGRESS
+        budget.least_progress = solvers.LEAST_PROGRESS
         goals = self._array("targets", targets, (3,), (4, 4)).reshape((self.count, -1))
-        self._launch("solve", [self.chain, goals, start is None, budget, work])
+        if self._reaching is None:
+            self._launch("solve", [self.chain, goals, start is None, budget, work])
+        else:
+            self._launch("reach", [self.chain, goals, start is None, budget, self._reaching, work])
         return Solution(work.pose, work.feed, work.met, work.iterations, work.position_error, work.angle_error)
 
     def _launch(self, name: str, inputs: list[Any]) -> None:
@@ -163,9 +174,10 @@ class BatchKinematics:
 
 @functools.cache
 def _kernels(dtype: type) -> types.SimpleNamespace:
-    f, s = kinematics.functions(dtype), solver.solver_functions(dtype)
+    f, s, x = kinematics.functions(dtype), solvers.solver_functions(dtype), fabrikx.fabrikx_functions(dtype)
     vec3, mat33, Chain, Budget, Work, Goal = f.vec3, f.mat33, f.Chain, s.Budget, s.Work, s.Goal
-    end_frames, write_jacobian, straight_start, solve_one = f.end_frames, f.tip_jacobian, s.straight_start, s.solve
+    end_frames, write_jacobian, straight_start = f.end_frames, f.tip_jacobian, s.straight_start
+    Reaching, solve_one, reach_one = x.Reaching, s.solve, x.reach
     numbers, rows, tables = wp.array(dtype=dtype), wp.array2d(dtype=dtype), wp.array3d(dtype=dtype)
     rotation_rows, end_rows = wp.array2d(dtype=mat33), wp.array2d(dtype=vec3)
     one, least_length = dtype(1.0), dtype(1e-30)
@@ -203,10 +215,8 @@ def _kernels(dtype: type) -> types.SimpleNamespace:
         end_frames(chain, coordinates[world], feed[world], spin[world], rotations[world], ends[world])
         write_jacobian(chain, coordinates[world], rotations[world], ends[world], jacobians[world])
 
-    @wp.kernel(module="unique", enable_backward=False)
-    def solve(chain: Chain, targets: rows, starts_straight: bool, budget: Budget, work: Work):
-        world = wp.tid()
-        target = targets[world]
+    @wp.func
+    def begin(chain: Chain, target: numbers, starts_straight: bool, work: Work, world: int):
         goal = Goal()
         goal.has_direction = target.shape[0] == 16
         if goal.has_direction:
@@ -217,6 +227,18 @@ def _kernels(dtype: type) -> types.SimpleNamespace:
             goal.position = vec3(target[0], target[1], target[2])
         if starts_straight:
             straight_start(chain, goal, work.feed[world], work.pose[world])
+        return goal
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def solve(chain: Chain, targets: rows, starts_straight: bool, budget: Budget, work: Work):
+        world = wp.tid()
+        goal = begin(chain, targets[world], starts_straight, work, world)
         solve_one(chain, goal, budget, work, world)
 
-    return types.SimpleNamespace(tip_pose=tip_pose, jacobian=jacobian, solve=solve)
+    @wp.kernel(module="unique", enable_backward=False)
+    def reach(chain: Chain, targets: rows, starts_straight: bool, budget: Budget, reaching: Reaching, work: Work):
+        world = wp.tid()
+        goal = begin(chain, targets[world], starts_straight, work, world)
+        reach_one(chain, goal, budget, reaching, work, world)
+
+    return types.SimpleNamespace(tip_pose=tip_pose, jacobian=jacobian, solve=solve, reach=reach)

@@ -148,6 +148,7 @@ class BoundArm(BoundRobot):
         arm.first_joint = self.integers(np.cumsum([0, *(len(row["joints"]) for row in coordinates)]))
         arm.joint, arm.joint_servo = self.integers([j[0] for j in joints]), self.integers([j[3] for j in joints])
         arm.fraction = self.numbers([j[1] for j in joints])
+        arm.link_start, arm.link_length = self.numbers([j[4] for j in joints]), self.numbers([j[5] for j in joints])
         arm.mass = self.numbers([[j[2] for row in one["coordinates"] for j in row["joints"]] for one in tables])
         arm.sign = self.numbers([row["sign"] for row in coordinates])
         arm.offset = self.numbers([row["offset"] for row in coordinates])
@@ -220,6 +221,7 @@ def _settings_of(table: Table, timestep: float) -> Any:
     settings.delay = _delay_of(table, timestep)
     settings.gravity = vec3(*table["gravity"])
     settings.feed_forward = float(table["velocity_feed_forward"])
+    settings.guide_length = table["guide_length"]
     settings.stability = min(table["fundamental_mode_damping"], 1e30)
     settings.swing = LENGTH_SCALE * float(texts["following_tolerance"])
     for key in ("rate_limit", "integral_gain", "integral_damping", "integral_limit"):

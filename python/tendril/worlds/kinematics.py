@@ -6,6 +6,7 @@
 """
 
 import functools
+import math
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +25,8 @@ def functions(dtype: type) -> types.SimpleNamespace:
     """The functions and types for numbers of `dtype`, wp.float32 or wp.float64.
 
     `Chain`                                  parameters of a robot, the same for all worlds: `chain_of`
+    `shape(chain, i, t)`                     end of the section of unit length at t = theta^2: x/theta, z and their
+                                             derivatives by t
     `section_pose(chain, i, q)`              rotation and end of section i in the frame of its base
     `end_frames(chain, row, feed, spin, rotations, ends)`   frames of the base and of all sections' ends
     `add_frames(chain, row, rotations, ends)`   the same, from a base that is there already
@@ -49,7 +52,9 @@ def functions(dtype: type) -> types.SimpleNamespace:
         variable_length: numbers  # largest, m
         bend_limit: numbers  # at full variable length, rad
         bends: wp.array(dtype=vec3)  # 1 of u, v and s; 0 of a direction in which a section does not bend
-        restart_bend: numbers  # largest of a random pose, rad
+        restart_bend: numbers  # largest of a random pose, up to which the chord angle determines the bend, rad
+        chord_limit: numbers  # that chord angle, rad
+        small_chord_ratio: numbers  # chord angle per bend, in the limit of a straight section
         arc_length: numbers  # W of the arcs, normalized
         arc_half: numbers  # half of their w
         arc_middle: numbers  # their middle tangent's part of the bend
@@ -199,7 +204,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
 
     return types.SimpleNamespace(
         dtype=dtype, vec3=vec3, mat33=mat33, mat44=wp.types.matrix((4, 4), dtype), Chain=Chain, stumpff=stumpff,
-        section_pose=section_pose, section_rates=section_rates, coordinates=coordinates,
+        shape=shape, section_pose=section_pose, section_rates=section_rates, coordinates=coordinates,
         set_coordinates=set_coordinates, bend_limit=bend_limit, clamped=clamped, end_frames=end_frames,
         add_frames=add_frames, tip_jacobian=tip_jacobian,
     )  # fmt: skip
@@ -235,7 +240,8 @@ def chain_of(
     chain.variable_length = array([section.variable_length for section in sections])
     chain.bend_limit = array([section.bend_limit for section in sections])
     chain.bends = array([directions(section) for section in sections], functions(dtype).vec3)
-    chain.restart_bend = array([_invertible_bend(section) for section in sections])
+    bends, angles, ratios = zip(*map(_chord_limits, sections), strict=True)
+    chain.restart_bend, chain.chord_limit, chain.small_chord_ratio = array(bends), array(angles), array(ratios)
     chain.arc_length = array(np.concatenate(lengths))
     chain.arc_half = array(np.concatenate(weights) / 2)
     chain.arc_middle = array(np.concatenate(middles))
@@ -262,9 +268,14 @@ def _normalized(weights: list[float]) -> np.ndarray:
     return weights / weights.sum()
 
 
-def _invertible_bend(section: tendril.Section) -> float:
-    critical = tendril.section_workspace(section, bends=2).critical_bend
-    return section.bend_limit if critical is None else critical
+def _chord_limits(section: tendril.Section) -> tuple[float, float, float]:
+    """The bend up to which the chord angle determines it, that angle, and their ratio in the limit of small bends."""
+    alone = tendril.section_workspace(section, bends=2)
+    bend = alone.invertible_bend
+    if len(section.length_weights) <= 1:
+        return bend, bend / 2.0, 0.5
+    end = tendril.ContinuumRobot([section]).tip_pose([[bend, 0.0, section.variable_length]])
+    return bend, math.atan2(abs(end[0, 3]), end[2, 3]), 1.0 / alone.ratio[0]
 
 
 def _series(dtype: type, first: int) -> Any:

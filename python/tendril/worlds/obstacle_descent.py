@@ -151,7 +151,7 @@ def evaluate(
     chain: functions.Chain, goal: solver.Goal, room: Room, obstacles: Obstacles, margin: number, w: Descent, world: int
 ):
     """Frames, contacts, residual and cost of w.q."""
-    functions.end_frames(chain, w.q[world], ZERO, ZERO, w.rotations[world], w.ends[world])
+    functions.end_frames(chain, w.q[world], ZERO, obstacles.spin[world], w.rotations[world], w.ends[world])
     r = solver.residual(chain, goal, w.rotations[world, chain.sections], w.ends[world, chain.sections], ZERO)
     for k in range(TIP_ROWS):
         w.residual[world, k] = r[k]

@@ -46,6 +46,7 @@ class Obstacles:
     speed: rows  # of those that move, m/s
     growth: rows  # by which an obstacle is larger, m
     known: wp.array(dtype=bool)  # where they were in the previous step
+    spin: numbers  # of the arm's base, rad
     order: wp.array2d(dtype=int)  # along x, then y and z; within the tolerance of a search a distance depends on it
 
 
@@ -443,7 +444,8 @@ def section_arc(chain: functions.Chain, j: int, start: vec3, tangent: vec3, side
 def body_distance(chain: functions.Chain, rails: int, q: numbers, obstacles: Obstacles, world: int, search: Search):
     """Least distance of the backbone from the obstacles, if it is below the search's, which it is otherwise."""
     least = search_below(search.below, search.tolerance, search.most_steps)
-    x, y, z = vec3(ONE, ZERO, ZERO), vec3(ZERO, ONE, ZERO), vec3(ZERO, ZERO, ONE)
+    cos_spin, sin_spin = wp.cos(obstacles.spin[world]), wp.sin(obstacles.spin[world])
+    x, y, z = vec3(cos_spin, sin_spin, ZERO), vec3(-sin_spin, cos_spin, ZERO), vec3(ZERO, ZERO, ONE)
     p = vec3()
     for i in range(chain.sections):
         c = functions.coordinates(chain, q, i)
@@ -479,4 +481,5 @@ def obstacles_of(bound: Any, model: Any) -> Any:
     obstacles.position, obstacles.rotation = (bound.zeros(obstacles.count, kind=kind) for kind in (vec3, mat33))
     obstacles.speed, obstacles.growth = bound.zeros(obstacles.count), bound.zeros(obstacles.count)
     obstacles.known, obstacles.order = bound.zeros(kind=bool), bound.zeros(obstacles.count, kind=int)
+    obstacles.spin = bound.zeros()
     return obstacles

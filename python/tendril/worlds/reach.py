@@ -46,6 +46,7 @@ from tendril.worlds.driven_part import (
     measure_body,
     solve_drives,
 )
+from tendril.worlds.fabrikx import fabrikx_functions, reaching_for
 from tendril.worlds.kinematics import chain_of
 from tendril.worlds.move_timing import MoveTiming, forget_move, time_move, timing_for
 from tendril.worlds.obstacle_descent import Descent
@@ -61,6 +62,9 @@ ROLL_SEARCH_ITERATIONS, ROLL_SEARCH_RESTARTS = 4000, 300
 SEARCH_DISTANCE, SEARCH_ANGLE = 1e-3, 0.02
 # Of an arm that is driven in part: budget of the search, and motion of the body after which it is repeated.
 PART_ITERATIONS, PART_RESTARTS, SEARCH_BEND = 1000, 50, 0.05
+# Of FABRIKx: more iterations of the search, and those between two rotations.
+LEVENBERG_RESTARTS = 50
+REACHING_SEARCH_ITERATIONS, REACHING_ROTATION_PERIOD = 300, 25
 BETTER = 0.9  # of the error: where nothing meets the target, another pose is
 # Of one whose body gives way: errors of a tip that is there, and time that corrections may take, s.
 MET_DISTANCE, MET_ANGLE, OFF_TIME = 1e-3, 0.02, 2.0
@@ -87,12 +91,12 @@ WORKING, NOT_REACHED, BLOCKED, SWINGING = (
 
 _ALLOWED = {  # settings that not every value of is known here
     "task": ("position", "direction", "pose"),
-    "solver": ("auto",),
+    "solver": ("auto", "levenberg", "fabrikx"),
 }
 
 _TURNED = ("a spin of the base", "sections that turn")
 
-solver = solver_functions(wp.float64)
+solver, fabrikx = solver_functions(wp.float64), fabrikx_functions(wp.float64)
 
 
 @wp.struct
@@ -261,6 +265,40 @@ def track(
     solver.judge(chain, goal, part, work, world)
 
 
+@wp.func
+def begin_at_last(aim: _Aim, work: solver.Work, world: int):
+    """Begins a solve from the last solution."""
+    solver.copy(aim.start[world], work.pose[world])
+    work.feed[world] = aim.start_feed[world]
+    work.spin[world] = aim.start_spin[world]
+
+
+@wp.func
+def begin_search(memory: _Memory, aim: _Aim, goal: solver.Goal, work: solver.Work, world: int):
+    """Whether other poses are to be tried: from the pose found, which is kept in `aim.start`, and the last base."""
+    tried = memory.failed[world] and wp.length(goal.position - memory.failed_target[world]) < number(SEARCH_DISTANCE)
+    if aim.has_roll:
+        tried = tried and rotation_angle(memory.failed_frame[world], goal_frame(goal)) < number(SEARCH_ANGLE)
+    if tried:
+        return False
+    feed, spin = work.feed[world] + number(0.0), work.spin[world] + number(0.0)
+    solver.copy(work.pose[world], aim.start[world])
+    work.feed[world] = aim.start_feed[world]
+    work.spin[world] = aim.start_spin[world]
+    aim.start_feed[world] = feed
+    aim.start_spin[world] = spin
+    return True
+
+
+@wp.func
+def end_search(memory: _Memory, aim: _Aim, goal: solver.Goal, work: solver.Work, world: int):
+    """Returns to the pose that was kept, where the search has failed."""
+    if not work.met[world]:
+        begin_at_last(aim, work, world)
+        memory.failed_target[world] = goal.position
+        memory.failed_frame[world] = goal_frame(goal)
+
+
 @wp.kernel(module="unique", enable_backward=False)
 def _solve(
     chain: functions.Chain,
@@ -273,30 +311,43 @@ def _solve(
     """ReachController::inverse_kinematics: into `work.pose`, `work.feed` and `work.met`."""
     world = wp.tid()
     goal = goal_of(aim, memory.roll_offset[world], world)
-    solver.copy(aim.start[world], work.pose[world])
-    work.feed[world] = aim.start_feed[world]
-    work.spin[world] = aim.start_spin[world]
+    begin_at_last(aim, work, world)
     track(chain, goal, tracker, work, world)
-    if work.met[world]:
-        memory.failed[world] = False
-        return
-    tried = memory.failed[world] and wp.length(goal.position - memory.failed_target[world]) < number(SEARCH_DISTANCE)
-    if aim.has_roll:
-        tried = tried and rotation_angle(memory.failed_frame[world], goal_frame(goal)) < number(SEARCH_ANGLE)
-    if not tried:
-        solver.copy(work.pose[world], aim.start[world])
-        aim.start_feed[world] = work.feed[world]
-        aim.start_spin[world] = work.spin[world]
-        solver.solve(chain, goal, searcher, work, world)
-        if work.met[world]:
-            memory.failed[world] = False
-            return
-        solver.copy(aim.start[world], work.pose[world])
-        work.feed[world] = aim.start_feed[world]
-        work.spin[world] = aim.start_spin[world]
-        memory.failed_target[world] = goal.position
-        memory.failed_frame[world] = goal_frame(goal)
-    memory.failed[world] = True
+    if not work.met[world]:
+        if begin_search(memory, aim, goal, work, world):
+            solver.solve(chain, goal, searcher, work, world)
+            end_search(memory, aim, goal, work, world)
+    memory.failed[world] = not work.met[world]
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _solve_by_levenberg(chain: functions.Chain, budget: solver.Budget, memory: _Memory, aim: _Aim, work: solver.Work):
+    """In place of `_solve`: with `solver = "levenberg"`."""
+    world = wp.tid()
+    begin_at_last(aim, work, world)
+    solver.solve(chain, goal_of(aim, memory.roll_offset[world], world), budget, work, world)
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _solve_by_fabrikx(
+    chain: functions.Chain,
+    tracker: solver.Budget,
+    searcher: solver.Budget,
+    reaching: fabrikx.Reaching,
+    memory: _Memory,
+    aim: _Aim,
+    work: solver.Work,
+):
+    """In place of `_solve`: with `solver = "fabrikx"`."""
+    world = wp.tid()
+    goal = goal_of(aim, number(0.0), world)
+    begin_at_last(aim, work, world)
+    fabrikx.reach(chain, goal, tracker, reaching, work, world)
+    if not work.met[world]:
+        if begin_search(memory, aim, goal, work, world):
+            fabrikx.reach(chain, goal, searcher, reaching, work, world)
+            end_search(memory, aim, goal, work, world)
+    memory.failed[world] = not work.met[world]
 
 
 @wp.func
@@ -355,8 +406,9 @@ def _avoid(
     step: Step,
     work: solver.Work,
 ):
-    """In place of `_solve`: the next planned pose among obstacles."""
+    """In place of `_solve`: the next planned pose among obstacles; the base keeps its spin."""
     world = wp.tid()
+    work.spin[world] = aim.start_spin[world]
     goal = goal_of(aim, number(0.0), world)
     aim.there[world] = plan_motion(arm, engine, planning, goal, plan, descent, trees, step, work, world)
 
@@ -545,7 +597,7 @@ def _forget(
 class Reach(Controller):
     """The controller of one arm in all worlds."""
 
-    known_parts: Sequence[str] = ("passive sections", *_TURNED)  #: that only some arms have
+    known_parts: Sequence[str] = ("a guide", "passive sections", *_TURNED)  #: that only some arms have
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
@@ -554,15 +606,19 @@ class Reach(Controller):
         """
         self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, self.known_parts)
         avoids = bound.setting("avoidance") == "true"
-        in_part = "actuation" in tables[0] and not avoids and bound.setting("task") != "pose"
+        method = bound.setting("solver")
+        in_part = "actuation" in tables[0] and not avoids and method == "auto" and bound.setting("task") != "pose"
         turned = [part for part in _TURNED if part in tables[0]["parts"]]
-        if turned and (avoids or in_part):
-            what = "avoidance = true" if avoids else "sections that nothing bends, or that bend in one plane"
+        if turned and in_part:
+            what = "sections that nothing bends, or that bend in one plane"
             raise td.ModelError(f"{bound.name}: {what}: must not be given with {turned[0]} in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._chain = chain_of(bound.robot, wp.float64, device)
         self._work = work_for(bound.robot, count, wp.float64, device)
+        self._reaching = None
+        if method == "fabrikx":
+            self._reaching = reaching_for(bound.robot, count, wp.float64, device, REACHING_ROTATION_PERIOD, True)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
         aim = _Aim()
         aim.mocap = bound.same("target_mocap")
@@ -571,6 +627,8 @@ class Reach(Controller):
         self._part = driven_part_for(bound, in_part)
         most = int(bound.setting("max_iterations"))
         self._budgets = (self._budget(most, 0), self._search_budget(most))
+        if method == "levenberg":
+            self._budgets[0].is_levenberg, self._budgets[0].restarts = True, LEVENBERG_RESTARTS
         r = math.exp(-h / FILTER_TIME)
         s = 1.0 - r
         aim.filter_gain = vec3(1.0 - r**3, 1.5 * s * s * (1.0 + r) / h, s**3 / h**2)
@@ -603,6 +661,8 @@ class Reach(Controller):
         self.reset(wp.array(np.ones(count, dtype=bool), dtype=bool, device=device))
 
     def _search_budget(self, most: int) -> Any:
+        if self._reaching is not None:
+            return self._budget(most + REACHING_SEARCH_ITERATIONS, 0)
         if self._part.exists:
             return self._budget(PART_ITERATIONS, PART_RESTARTS)
         if self._aim.has_roll:
@@ -644,6 +704,11 @@ class Reach(Controller):
             bound.launch(measure_body, [bound.arm, self._part, bound.step])
             inputs = [bound.arm, self._chain, *self._budgets, self._memory, self._aim, self._part, work]
             bound.launch(_solve_drives, inputs)
+        elif self._budgets[0].is_levenberg:
+            bound.launch(_solve_by_levenberg, [self._chain, self._budgets[0], self._memory, self._aim, work])
+        elif self._reaching is not None:
+            inputs = [self._chain, *self._budgets, self._reaching, self._memory, self._aim, work]
+            bound.launch(_solve_by_fabrikx, inputs)
         elif self._avoidance is None:
             bound.launch(_solve, [self._chain, *self._budgets, self._memory, self._aim, work])
         else:

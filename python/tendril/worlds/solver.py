@@ -2,7 +2,7 @@
 
 `solver_functions(dtype)` gives them, for kernels with one thread for each world. A descent is bounded
 Levenberg-Marquardt as in `tendril/ik/tip_descent.hpp`; docs/theory/ik.md, "Bounded Levenberg-Marquardt". Restarts are
-those of `AutoSolver`, whose search for the closest pose is left out.
+those of `AutoSolver`, whose search for the closest pose is left out, or those of `LevenbergSolver`.
 """
 
 import functools
@@ -29,13 +29,20 @@ GOLDEN = wp.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
 
 
+def rounded(dtype: type, tolerance: float) -> Any:
+    """A tolerance, but not below the rounding of numbers."""
+    return dtype(max(tolerance, 4.0 * PRECISION[dtype]))
+
+
 @functools.cache
 def solver_functions(dtype: type) -> types.SimpleNamespace:
     """The functions and types for numbers of `dtype`, wp.float32 or wp.float64.
 
     `Goal`              position and, if `has_direction`, z axis (unit) of the tip, if `has_roll`, its x axis, too; in
                         the robot's base frame
-    `Budget`            iterations, tolerances, seed, greatest number of restarts, `least_progress` of a step
+    `Budget`            iterations, tolerances, seed, greatest number of restarts, `least_progress` of a step; with
+                        `is_levenberg` restarts do not end where the target is out of reach, and the closest pose is
+                        that of both errors
     `Work`              memory of the solves, one row for each world: `work_for`
     `straight_start(chain, goal, feed, row)`       the straight arm, its variable lengths set by the distance
     `solve(chain, goal, budget, work, world)`  from the pose in `work.pose[world]`, `work.feed[world]` and
@@ -76,6 +83,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
         position_tolerance: dtype  # m
         angle_tolerance: dtype  # rad
         least_progress: dtype  # of the cost in a step; several steps in a row below it are a stall
+        is_levenberg: bool
 
     @wp.struct
     class Work:
@@ -339,7 +347,8 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             set_coordinates(chain, work.trial[world], i, clamped(chain, i, q))
         restarts = budget.restarts
         distance = wp.length(goal.position - vec3(zero, zero, start_feed))
-        if not distance <= chain.reach + chain.feed_limit:  # out of reach, or not a number
+        out_of_reach = distance > chain.reach + chain.feed_limit and not budget.is_levenberg
+        if out_of_reach or not wp.isfinite(distance):
             restarts = wp.int32(0)
         draws_a_restart = 3 * chain.sections
         if chain.feed_limit > zero:
@@ -371,6 +380,8 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
             stalled = slow >= slow_steps or damping > max_damping or wp.trace(normal) <= zero
             if met or stalled or iterations >= budget.iterations:
                 miss = wp.length(vec3(r[0], r[1], r[2]))
+                if budget.is_levenberg:
+                    miss = cost
                 if met or miss < best:
                     best = miss
                     copy(work.accepted[world], work.pose[world])
