@@ -167,10 +167,7 @@ std::unique_ptr<RobotLink> open_link(const DriveArguments& arguments, const ArmD
 #ifdef TENDRIL_DYNAMIXEL
   return std::make_unique<DynamixelLink>(address, driver, timestep);
 #else
-  throw ModelError(
-      fmt::format("--link: dynamixel:{}: this program was built without servos: build it with "
-                  "-DTENDRIL_DYNAMIXEL=ON",
-                  address));
+  throw ModelError(fmt::format("--link: dynamixel:{}: {}", address, kNoServos));
 #endif
 }
 
