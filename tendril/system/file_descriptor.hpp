@@ -71,7 +71,7 @@ struct FileStatus {
   std::uintmax_t size = 0;  ///< bytes, of a regular file
 };
 
-/// Nothing when it failed.
+/// Nothing when it failed; for a file that is not open, errno still has the reason of that.
 [[nodiscard]] std::optional<FileStatus> status_of(const FileDescriptor& file) noexcept;
 
 /// Waits until there are bytes, or the last writer of a pipe has closed it, and reads them.

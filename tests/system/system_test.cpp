@@ -55,7 +55,7 @@ TEST_CASE("system: a folder is locked until the lock is closed", "[system]") {
 TEST_CASE("system: files are replaced, extended and read", "[system]") {
   const test::TemporaryFolder folder;
   const fs::path file = folder.path() / "file";
-  CHECK_FALSE(open_file(file, Opening::Read).is_open());
+  CHECK_FALSE(status_of(open_file(file, Opening::Read)));
   CHECK(errno == ENOENT);
   CHECK(write_all(open_file(file, Opening::Append), "a"));
   CHECK(write_all(open_file(file, Opening::Append), "b"));

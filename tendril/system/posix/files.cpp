@@ -73,7 +73,7 @@ void prepare_streams() noexcept {
 
 std::optional<FileStatus> status_of(const FileDescriptor& file) noexcept {
   struct stat status {};
-  if (fstat(file.get(), &status) != 0) return std::nullopt;
+  if (!file.is_open() || fstat(file.get(), &status) != 0) return std::nullopt;
   const bool is_regular = S_ISREG(status.st_mode);
   return FileStatus{.is_regular = is_regular,
                     .is_folder = S_ISDIR(status.st_mode),
