@@ -1,6 +1,7 @@
 # Files installed by `cmake --install`. One CMake component for each set of dependencies:
 #   core            tendril::core, estimation, planning, snake, mobile, control  Eigen
-#   model           tendril::model, binding, drive                   + toml++, fmt
+#   system          tendril::system                                  nothing
+#   model           tendril::model, binding, drive                   system + Eigen, toml++, fmt
 #   rollout_blocks  tendril::rollout_blocks                          zlib
 #   recording       tendril::recording                               + HDF5
 #   plugin_host     tendril::plugin_host                             model + MuJoCo
@@ -42,7 +43,8 @@ set(components core)
 if(TARGET tendril_model)
   tendril_install_libraries(model ${include} tendril_model)
   tendril_install_libraries(model ${include}/tendril tendril_binding tendril_drive)
-  list(APPEND components model)
+  tendril_install_libraries(system ${include} tendril_system)
+  list(APPEND components system model)
 endif()
 if(TARGET tendril_recording)
   tendril_install_libraries(rollout_blocks ${include} tendril_rollout_blocks)

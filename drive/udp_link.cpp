@@ -1,14 +1,10 @@
 #include "drive/udp_link.hpp"
 
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 #include "drive/robot_message.hpp"
 #include "tendril/model_error.hpp"
@@ -51,39 +47,24 @@ Value get(std::span<const std::byte> bytes, std::size_t at) noexcept {
   return value;
 }
 
-/// Opens a socket connected to an address.
-int connected(const std::string& address) {
+/// Opens a socket for an address HOST:PORT.
+system::UdpSocket connected(const std::string& address) {
   const std::size_t colon = address.rfind(':');
-  const auto refuse = [&](const std::string& why) {
-    throw ModelError("link: udp:" + address + ": " + why);
+  const auto refusal = [&](const std::string& why) {
+    return ModelError("link: udp:" + address + ": " + why);
   };
-  if (colon == std::string::npos || colon == 0) refuse("must be udp:HOST:PORT");
+  if (colon == std::string::npos || colon == 0) throw refusal("must be udp:HOST:PORT");
   std::string host = address.substr(0, colon);
   const std::string port = address.substr(colon + 1);
   if (port.empty() || !std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; }))
-    refuse("port " + port + ": must be a number");
+    throw refusal("port " + port + ": must be a number");
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0)
-    refuse(gai_strerror(error));
-  int result = -1, last = 0;
-  for (const addrinfo* a = found; a != nullptr && result < 0; a = a->ai_next) {
-    const int made =
-        socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-    if (made >= 0 && connect(made, a->ai_addr, a->ai_addrlen) == 0) {
-      result = made;
-      break;
-    }
-    last = errno;
-    if (made >= 0) close(made);
+  try {
+    return {host, port};
+  } catch (const std::runtime_error& error) {
+    throw refusal(error.what());
   }
-  freeaddrinfo(found);
-  if (result < 0) refuse(std::strerror(last));
-  return result;
 }
 
 }  // namespace
@@ -105,8 +86,6 @@ UdpLink::UdpLink(const std::string& address, const ArmDriver& driver)
       out_(kHeader + sizeof(double) * (1 + driver.actuators().size()) + kChecksum),
       in_(kHeader + sizeof(double) * numbers_ + kChecksum + 1) {}
 
-UdpLink::~UdpLink() { close(socket_); }
-
 bool UdpLink::send(Order order, double time, std::span<const double> commands) noexcept {
   put(out_, 0, kMagic);
   put(out_, 4, signature_);
@@ -116,8 +95,7 @@ bool UdpLink::send(Order order, double time, std::span<const double> commands) n
   std::memcpy(out_.data() + kHeader + sizeof(double), commands.data(), commands.size_bytes());
   const std::size_t end = out_.size() - kChecksum;
   put(out_, end, crc32(std::span(out_).first(end)));
-  const bool taken =
-      ::send(socket_, out_.data(), out_.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out_.size());
+  const bool taken = socket_.send(out_);
   if (taken) ++counts_.sent;
   return taken;
 }
@@ -126,10 +104,9 @@ bool UdpLink::receive(std::span<double> message) noexcept {
   constexpr int kMost = 1000;  // in one step, whoever sends them
   bool any = false;
   for (int i = 0; i < kMost; ++i) {
-    const ssize_t size = recv(socket_, in_.data(), in_.size(), 0);
-    if (size < 0 && (errno == EINTR || errno == ECONNREFUSED)) continue;
-    if (size < 0) return any;
-    const std::span<const std::byte> bytes(in_.data(), static_cast<std::size_t>(size));
+    const auto size = socket_.receive(in_);
+    if (!size) return any;
+    const std::span<const std::byte> bytes(in_.data(), *size);
     const bool has_header = bytes.size() >= kHeader + kChecksum &&
                             get<std::array<char, 4>>(bytes, 0) == kMagic &&
                             get<std::uint32_t>(bytes, bytes.size() - kChecksum) ==

@@ -8,6 +8,7 @@
 
 #include "drive/arm_driver.hpp"
 #include "drive/robot_link.hpp"
+#include "tendril/system/udp_socket.hpp"
 
 namespace tendril {
 
@@ -20,9 +21,6 @@ class UdpLink final : public RobotLink {
   /// reached.
   /// @param address  "192.168.0.7:7400", "localhost:7400", "[::1]:7400"
   UdpLink(const std::string& address, const ArmDriver& driver);
-  ~UdpLink() override;
-  UdpLink(const UdpLink&) = delete;
-  UdpLink& operator=(const UdpLink&) = delete;
 
   bool send(Order order, double time, std::span<const double> commands) noexcept override;
   bool receive(std::span<double> message) noexcept override;
@@ -44,7 +42,7 @@ class UdpLink final : public RobotLink {
 
  private:
   std::string address_;
-  int socket_ = -1;
+  system::UdpSocket socket_;
   std::uint32_t signature_;
   std::uint64_t sent_ = 0, newest_ = 0;
   std::size_t numbers_;

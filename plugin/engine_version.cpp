@@ -1,33 +1,22 @@
 #include "plugin/engine_version.hpp"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <mujoco/mujoco.h>
 
 #include <cstdio>
 #include <string_view>
-#include <vector>
+
+#include "tendril/system/library.hpp"
 
 namespace tendril {
 namespace {
 
-/// The files of MuJoCo in this process.
-std::vector<std::string> engine_files() {
-  std::vector<std::string> files;
-  const auto collect = [](dl_phdr_info* info, std::size_t, void* found) {
-    const std::string_view file = info->dlpi_name == nullptr ? "" : info->dlpi_name;
-    if (file.substr(file.rfind('/') + 1).starts_with("libmujoco.so"))
-      static_cast<std::vector<std::string>*>(found)->emplace_back(file);
-    return 0;
-  };
-  dl_iterate_phdr(collect, &files);
-  return files;
+bool is_engine(const std::filesystem::path& library) {
+  return library.filename().string().starts_with(std::string(system::kLibraryPrefix) + "mujoco.");
 }
 
-/// Version of the engine that a handle of dlopen leads to; 0 if there is none.
-int version_of(void* library) {
-  const auto version = reinterpret_cast<int (*)()>(dlsym(library, "mj_version"));
-  return version == nullptr ? 0 : version();
+/// Version of the engine whose function `mj_version` this is; 0 if there is none.
+int version_of(void* mj_version) {
+  return mj_version == nullptr ? 0 : reinterpret_cast<int (*)()>(mj_version)();
 }
 
 std::string problem_of(int version) {
@@ -48,13 +37,11 @@ std::string version_text(int version) {
 
 std::string engine_version_mismatch() {
   std::string problem = problem_of(mj_version());
-  if (problem.empty()) problem = problem_of(version_of(RTLD_DEFAULT));
-  for (const std::string& file : engine_files()) {
-    if (!problem.empty()) break;
-    void* const library = dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) continue;
-    problem = problem_of(version_of(library));
-    dlclose(library);
+  constexpr const char* kVersion = "mj_version";
+  if (problem.empty()) problem = problem_of(version_of(system::symbol_in_process(kVersion)));
+  for (const auto& library : system::loaded_libraries()) {
+    if (problem.empty() && is_engine(library))
+      problem = problem_of(version_of(system::symbol_in_loaded(library, kVersion)));
   }
   return problem;
 }

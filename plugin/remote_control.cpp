@@ -1,11 +1,10 @@
 #include "plugin/remote_control.hpp"
 
-#include <dlfcn.h>
-
 #include <string>
 
 #include "plugin/instance_registry.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/system/library.hpp"
 
 namespace tendril {
 namespace {
@@ -29,13 +28,8 @@ int controller_of(const mjModel* m, const RobotNames& names) {
 
 /// The function of the library that registered a plugin; null: it has none.
 SetRemoteControl* function_of(const mjpPlugin& plugin) {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(plugin.compute), &info) == 0) return nullptr;
-  void* const library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  void* const function = dlsym(library, kSetRemoteControl);
-  dlclose(library);  // the engine keeps it
-  return reinterpret_cast<SetRemoteControl*>(function);
+  const auto library = system::file_with(reinterpret_cast<const void*>(plugin.compute));
+  return reinterpret_cast<SetRemoteControl*>(system::symbol_in_loaded(library, kSetRemoteControl));
 }
 
 }  // namespace

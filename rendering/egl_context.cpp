@@ -1,7 +1,6 @@
-#include "rendering/egl_context.hpp"
-
+#include <EGL/egl.h>
 #include <EGL/eglext.h>
-#include <dlfcn.h>
+#include <GL/gl.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -10,10 +9,13 @@
 
 #include "rendering/driver_options.hpp"
 #include "rendering/image.hpp"
+#include "rendering/offscreen_context.hpp"
+#include "tendril/system/library.hpp"
 
 namespace tendril::simulation {
 namespace {
 
+constexpr const char* kLibrary = "libEGL.so.1";
 constexpr int kSurfaceSize = 16;  // pixels; images are drawn into a separate buffer
 
 [[noreturn]] void refuse(std::string_view why) {
@@ -25,7 +27,41 @@ constexpr int kSurfaceSize = 16;  // pixels; images are drawn into a separate bu
 
 }  // namespace
 
-EglContext::EglContext() {
+struct OffscreenContext::Impl {
+  Impl();
+  ~Impl();
+  void make_current();
+  void draw_only(const std::vector<mjrRect>& parts, const mjrRect& around);
+  void draw_everywhere();
+
+  void load();
+  void load_stencil();
+  [[nodiscard]] std::vector<EGLDisplay> displays();
+  [[nodiscard]] bool open(EGLDisplay display);
+
+  decltype(&eglGetProcAddress) get_proc_address_ = nullptr;
+  decltype(&eglGetDisplay) get_display_ = nullptr;
+  decltype(&eglInitialize) initialize_ = nullptr;
+  decltype(&eglBindAPI) bind_api_ = nullptr;
+  decltype(&eglChooseConfig) choose_config_ = nullptr;
+  decltype(&eglCreatePbufferSurface) create_surface_ = nullptr;
+  decltype(&eglDestroySurface) destroy_surface_ = nullptr;
+  decltype(&eglCreateContext) create_context_ = nullptr;
+  decltype(&eglDestroyContext) destroy_context_ = nullptr;
+  decltype(&eglMakeCurrent) make_current_ = nullptr;
+  // Null if there is one of these six that is not found.
+  decltype(&glEnable) gl_enable_ = nullptr;
+  decltype(&glDisable) gl_disable_ = nullptr;
+  decltype(&glClear) gl_clear_ = nullptr;
+  decltype(&glClearStencil) gl_clear_stencil_ = nullptr;
+  decltype(&glScissor) gl_scissor_ = nullptr;
+  decltype(&glStencilFunc) gl_stencil_func_ = nullptr;
+  EGLDisplay display_ = EGL_NO_DISPLAY;
+  EGLSurface surface_ = EGL_NO_SURFACE;
+  EGLContext context_ = EGL_NO_CONTEXT;
+};
+
+OffscreenContext::Impl::Impl() {
   set_driver_options();
   load();
   for (const EGLDisplay display : displays()) {
@@ -36,7 +72,7 @@ EglContext::EglContext() {
   refuse("EGL finds no device that renders OpenGL");
 }
 
-EglContext::~EglContext() {
+OffscreenContext::Impl::~Impl() {
   make_current_(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   destroy_context_(display_, context_);
   destroy_surface_(display_, surface_);
@@ -44,18 +80,18 @@ EglContext::~EglContext() {
   // threads behind.
 }
 
-void EglContext::make_current() {
+void OffscreenContext::Impl::make_current() {
   if (make_current_(display_, surface_, surface_, context_) != EGL_TRUE)
     throw RenderError("EGL: the context cannot be made current");
 }
 
-void EglContext::load() {
-  void* const library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) refuse("libEGL.so.1 is not installed");
+void OffscreenContext::Impl::load() {
+  void* const library = system::load_library(kLibrary);
+  if (library == nullptr) refuse(fmt::format("{} is not installed", kLibrary));
   const auto load = [&](auto& function, const char* symbol) {
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
-    if (function == nullptr) refuse(fmt::format("libEGL.so.1 has no {}", symbol));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
+        system::symbol_in(library, symbol));
+    if (function == nullptr) refuse(fmt::format("{} has no {}", kLibrary, symbol));
   };
   load(get_proc_address_, "eglGetProcAddress");
   load(get_display_, "eglGetDisplay");
@@ -69,7 +105,7 @@ void EglContext::load() {
   load(make_current_, "eglMakeCurrent");
 }
 
-void EglContext::load_stencil() {
+void OffscreenContext::Impl::load_stencil() {
   bool all = true;
   const auto load = [&](auto& function, const char* symbol) {
     function =
@@ -85,7 +121,7 @@ void EglContext::load_stencil() {
   if (!all) gl_enable_ = nullptr;
 }
 
-void EglContext::draw_only(const std::vector<mjrRect>& parts, const mjrRect& around) {
+void OffscreenContext::Impl::draw_only(const std::vector<mjrRect>& parts, const mjrRect& around) {
   if (gl_enable_ == nullptr) return;
   gl_enable_(GL_SCISSOR_TEST);
   gl_scissor_(0, 0, around.width, around.height);
@@ -101,12 +137,12 @@ void EglContext::draw_only(const std::vector<mjrRect>& parts, const mjrRect& aro
   gl_enable_(GL_STENCIL_TEST);
 }
 
-void EglContext::draw_everywhere() {
+void OffscreenContext::Impl::draw_everywhere() {
   if (gl_enable_ != nullptr) gl_disable_(GL_STENCIL_TEST);
 }
 
 /// GPUs first, then Mesa without a window system, then the default of the environment.
-std::vector<EGLDisplay> EglContext::displays() {
+std::vector<EGLDisplay> OffscreenContext::Impl::displays() {
   std::vector<EGLDisplay> found;
   const auto add = [&](EGLDisplay display) {
     if (display != EGL_NO_DISPLAY) found.push_back(display);
@@ -131,7 +167,7 @@ std::vector<EGLDisplay> EglContext::displays() {
   return found;
 }
 
-bool EglContext::open(EGLDisplay display) {
+bool OffscreenContext::Impl::open(EGLDisplay display) {
   EGLint major = 0, minor = 0;
   if (initialize_(display, &major, &minor) != EGL_TRUE || bind_api_(EGL_OPENGL_API) != EGL_TRUE)
     return false;
@@ -158,6 +194,19 @@ bool EglContext::open(EGLDisplay display) {
   surface_ = surface;
   context_ = context;
   return true;
+}
+
+OffscreenContext::OffscreenContext() : impl_(std::make_unique<Impl>()) {}
+OffscreenContext::~OffscreenContext() = default;
+void OffscreenContext::make_current() { impl_->make_current(); }
+void OffscreenContext::draw_only(const std::vector<mjrRect>& parts, const mjrRect& around) {
+  impl_->draw_only(parts, around);
+}
+void OffscreenContext::draw_everywhere() { impl_->draw_everywhere(); }
+
+std::string missing_for_images() {
+  if (system::load_library(kLibrary) != nullptr) return {};
+  return fmt::format("no {}: required for images without a window (Debian: libegl1)", kLibrary);
 }
 
 }  // namespace tendril::simulation

@@ -9,7 +9,7 @@
 
 #include "rendering/changed_region.hpp"
 #include "rendering/drive_routes.hpp"
-#include "rendering/egl_context.hpp"
+#include "rendering/offscreen_context.hpp"
 #include "rendering/shadow_volume.hpp"
 #include "rendering/smooth_body.hpp"
 #include "simulation/engine/engine.hpp"
@@ -138,7 +138,7 @@ void scale_force_arrows(const mjModel& model, mjvScene& scene) noexcept {
 
 struct OffscreenRenderer::Impl {
   const mjModel* model;
-  EglContext gl;
+  OffscreenContext gl;
   mjrContext context;
   mjvScene scene;
   mjvOption options = image_options();

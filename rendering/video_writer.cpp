@@ -26,9 +26,9 @@ std::vector<std::string> ffmpeg_command(const std::filesystem::path& file, int w
   // clang-format on
 }
 
-Process start(const std::vector<std::string>& command) {
+system::Process start(const std::vector<std::string>& command) {
   try {
-    return Process(command);
+    return system::Process(command);
   } catch (const std::system_error& error) {
     throw RenderError(
         error.code() == std::errc::no_such_file_or_directory

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "rendering/image.hpp"
-#include "rendering/process.hpp"
 #include "simulation/files/part_file.hpp"
+#include "tendril/system/process.hpp"
 
 namespace tendril::simulation {
 
@@ -36,7 +36,7 @@ class VideoWriter {
 
   PartFile file_;
   int width_, height_;
-  Process ffmpeg_;
+  system::Process ffmpeg_;
   bool closed_ = false;
 };
 

@@ -5,6 +5,10 @@
 // The commands of the program, each in the file with its name.
 namespace tendril {
 
+/// Of a program that is built without TENDRIL_DYNAMIXEL.
+inline constexpr const char* kNoServos =
+    "this program was built without servos: build it with -DTENDRIL_DYNAMIXEL=ON, on Linux";
+
 /// `tendril run`. Exit code: 0 all checks hold, 1 a check failed, 3 diverged, 4 results, video or
 /// report could not be written, 130 interrupted.
 void add_run_command(CommandLine& line);

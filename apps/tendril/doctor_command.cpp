@@ -1,23 +1,23 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <mujoco/mujoco.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/python_module.hpp"
 #include "apps/tendril/terminal.hpp"
+#include "apps/tendril/window/viewer.hpp"
+#include "rendering/offscreen_context.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/system/library.hpp"
+#include "tendril/system/process.hpp"
 
 namespace tendril {
 namespace {
@@ -56,60 +56,40 @@ class Report {
   bool complete_ = true;
 };
 
-/// Path of a program on PATH; empty if there is none.
-std::string find_program(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  const std::string places = path == nullptr ? "" : path;
-  for (std::size_t at = 0; at <= places.size();) {
-    const std::size_t end = std::min(places.find(':', at), places.size());
-    const fs::path candidate = fs::path(places.substr(at, end - at)) / name;
-    if (end > at && access(candidate.c_str(), X_OK) == 0) return candidate.string();
-    at = end + 1;
+/// First line of output of a program; empty if it fails.
+std::string first_line_of(const std::vector<std::string>& command) {
+  try {
+    system::Process process(command, system::Stream::Output);
+    if (process.wait() != 0) return {};
+    const std::string text = process.messages();
+    return text.substr(0, text.find_first_of("\r\n"));
+  } catch (const std::system_error&) {
+    return {};
   }
-  return {};
-}
-
-/// A word of a shell command, whatever it contains.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-/// First line of output of a shell command; empty if it fails.
-std::string first_line_of(const std::string& command) {
-  FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r");
-  if (pipe == nullptr) return {};
-  std::array<char, 512> buffer{};
-  std::string line = fgets(buffer.data(), buffer.size(), pipe) == nullptr ? "" : buffer.data();
-  while (fgets(buffer.data(), buffer.size(), pipe) != nullptr) {
-  }
-  if (pclose(pipe) != 0) return {};
-  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
-  return line;
 }
 
 void check_plugin(Report& report) {
+  const std::string name = system::library_name("tendril");
   const fs::path plugin = simulation::find_plugin();
   if (plugin.empty()) {
     std::string places;
     for (const fs::path& p : simulation::plugin_candidates())
       places += (places.empty() ? "" : ", ") + p.string();
-    report.missing("libtendril.so", "not found in " + places +
-                                        ": build target tendril_plugin, or set TENDRIL_PLUGIN");
+    report.missing(
+        name, "not found in " + places + ": build target tendril_plugin, or set TENDRIL_PLUGIN");
     return;
   }
   try {
     simulation::load_engine();
   } catch (const ModelError& error) {
-    report.missing("libtendril.so", error.what());
+    report.missing(name, error.what());
     return;
   }
-  report.good("libtendril.so", fs::weakly_canonical(plugin).string());
+  report.good(name, fs::weakly_canonical(plugin).string());
   std::string names;
   for (int i = 0; i < mjp_pluginCount(); ++i) {
-    const std::string name = mjp_getPluginAtSlot(i)->name;
-    if (name.starts_with("tendril.")) names += (names.empty() ? "" : ", ") + name;
+    const std::string plugin_name = mjp_getPluginAtSlot(i)->name;
+    if (plugin_name.starts_with("tendril.")) names += (names.empty() ? "" : ", ") + plugin_name;
   }
   if (names.empty()) {
     report.missing("controllers",
@@ -118,7 +98,8 @@ void check_plugin(Report& report) {
     report.good("controllers", names);
   }
 
-  const fs::path folder = fs::temp_directory_path() / fmt::format("tendril-doctor-{}", getpid());
+  const fs::path folder =
+      fs::temp_directory_path() / fmt::format("tendril-doctor-{}", system::process_id());
   try {
     fs::create_directories(folder);
     simulation::write_text_file(folder / "probe.toml", kProbeRobot);
@@ -132,14 +113,12 @@ void check_plugin(Report& report) {
 }
 
 void check_images(Report& report) {
-  if (void* const library = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+  if (const std::string missing = simulation::missing_for_images(); missing.empty()) {
     report.good("EGL", "libEGL.so.1");
-    dlclose(library);
   } else {
-    report.optional("EGL",
-                    "no libEGL.so.1: required for images without a window (Debian: libegl1)");
+    report.optional("EGL", missing);
   }
-  const std::string ffmpeg = find_program("ffmpeg");
+  const std::string ffmpeg = system::find_program("ffmpeg").string();
   if (ffmpeg.empty()) {
     report.optional("ffmpeg", "not on PATH: required for --video (Debian: ffmpeg)");
   } else {
@@ -147,10 +126,23 @@ void check_images(Report& report) {
   }
 }
 
+/// What a program can be built without.
+void check_parts(Report& report) {
+  if (const std::string missing = missing_for_window(); missing.empty())
+    report.good("window", "tendril view");
+  else
+    report.optional("window", missing);
+#ifdef TENDRIL_DYNAMIXEL
+  report.good("servos", "tendril drive --link dynamixel");
+#else
+  report.optional("servos", kNoServos);
+#endif
+}
+
 void check_python(Report& report) {
   const std::string python = find_python().string();
-  const std::string python_version = first_line_of(
-      fmt::format("{} -c 'import platform; print(platform.python_version())'", quoted(python)));
+  const std::string python_version =
+      first_line_of({python, "-c", "import platform; print(platform.python_version())"});
   if (python_version.empty()) {
     report.optional("Python",
                     python + " does not run: reports require Python 3, set TENDRIL_PYTHON");
@@ -158,9 +150,8 @@ void check_python(Report& report) {
   }
   report.good("Python", fmt::format("{} ({})", python_version, python));
   for (const char* module : {"h5py", "matplotlib", "numpy"}) {
-    const std::string version = first_line_of(
-        fmt::format("{} -c {}", quoted(python),
-                    quoted(fmt::format("import {} as m; print(m.__version__)", module))));
+    const std::string version =
+        first_line_of({python, "-c", fmt::format("import {} as m; print(m.__version__)", module)});
     if (version.empty()) {
       report.optional(module,
                       "cannot be imported: required for reports (scripts/setup, or pip install " +
@@ -194,6 +185,7 @@ void add_doctor_command(CommandLine& line) {
     }
     check_plugin(report);
     check_images(report);
+    check_parts(report);
     check_python(report);
     std::fflush(stdout);
     return report.complete() ? 0 : 1;

@@ -196,10 +196,7 @@ std::unique_ptr<RobotLink> open_link(const std::string& text, const ArmDriver& d
 #ifdef TENDRIL_DYNAMIXEL
   return std::make_unique<DynamixelLink>(address, driver, timestep, is_alone);
 #else
-  throw ModelError(
-      fmt::format("--link: dynamixel:{}: this program was built without servos: build it with "
-                  "-DTENDRIL_DYNAMIXEL=ON",
-                  address));
+  throw ModelError(fmt::format("--link: dynamixel:{}: {}", address, kNoServos));
 #endif
 }
 

@@ -2,9 +2,11 @@
 
 #include <atomic>
 
+#include "tendril/system/interrupt.hpp"
+
 namespace tendril {
 
-inline constexpr int kExitInterrupted = 130;
+using system::kExitInterrupted;
 
 /// While it lives, Ctrl-C, SIGTERM and SIGHUP ask the command to stop instead of ending the
 /// program. One at a time.
@@ -15,10 +17,9 @@ class InterruptRequest {
   InterruptRequest(const InterruptRequest&) = delete;
   InterruptRequest& operator=(const InterruptRequest&) = delete;
 
-  using Hook = void (*)();
   /// Calls a function, in a signal handler, when a command has not stopped one second after a
   /// signal: code that the command calls does not come back.
-  static void when_ignored(Hook stop) noexcept;
+  static void when_ignored(system::Handler stop) noexcept;
 
   /// Tells whether one of the signals has come, since the start of the program.
   [[nodiscard]] static const std::atomic<bool>& flag() noexcept;

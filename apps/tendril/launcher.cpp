@@ -1,21 +1,22 @@
-// The program of the Python package. It loads libtendril_program.so, and with it the engine, which
-// another package may have replaced: then it says in one line which engine is there and what mends
-// it, where a program that is linked to it would not start.
+// The program of the Python package. It loads the library of the program, and with it the engine,
+// which another package may have replaced: then it says in one line which engine is there and what
+// mends it, where a program that is linked to it would not start.
 
-#include <dlfcn.h>
 #include <mujoco/mujoco.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
 #include "apps/tendril/program.hpp"
+#include "tendril/system/library.hpp"
+#include "tendril/system/process.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
+namespace system = tendril::system;
 
 constexpr int kExitInputOutput = 4;
 
@@ -27,7 +28,7 @@ std::string version_text(int version) {
 /// The version in the name of an engine's library in the folder, the required one if it is
 /// there; empty if there is none.
 std::string version_in(const fs::path& folder, const std::string& required) {
-  const std::string prefix = "libmujoco.so.";
+  const std::string prefix = system::library_name("mujoco") + ".";
   std::string found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -40,11 +41,12 @@ std::string version_in(const fs::path& folder, const std::string& required) {
 }
 
 /// Says why the library of the program does not load.
-int fail(const fs::path& folder, const char* reason) {
+int fail(const fs::path& folder) {
+  const std::string reason = system::library_problem();
   const std::string required = version_text(mjVERSION_HEADER);
   const std::string found = version_in(folder / "../../mujoco", required);
   if (found == required) {
-    std::fprintf(stderr, "tendril: %s [not-loaded]\n", reason);
+    std::fprintf(stderr, "tendril: %s [not-loaded]\n", reason.c_str());
   } else {
     std::fprintf(stderr,
                  "tendril: %s is installed, must be %s: pip install mujoco-core==%s [not-loaded]\n",
@@ -57,12 +59,11 @@ int fail(const fs::path& folder, const char* reason) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path folder = system::program_file().parent_path();
+  const fs::path needed[] = {folder, folder / "..", folder / "../../mujoco"};
   // By its name: where it is, the run path of this program says.
-  void* const library = dlopen("libtendril_program.so", RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) return fail(folder, dlerror());
-  const auto run = reinterpret_cast<decltype(&tendril_main)>(dlsym(library, "tendril_main"));
-  if (run == nullptr) return fail(folder, dlerror());
-  return run(argc, argv, 0);
+  void* const library = system::load_library(system::library_name("tendril_program"), needed);
+  void* const run = library == nullptr ? nullptr : system::symbol_in(library, "tendril_main");
+  if (run == nullptr) return fail(folder);
+  return reinterpret_cast<decltype(&tendril_main)>(run)(argc, argv, 0);
 }

@@ -1,11 +1,7 @@
 #include "apps/tendril/program.hpp"
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -20,6 +16,8 @@
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/system/file_descriptor.hpp"
+#include "tendril/system/library.hpp"
 #include "tendril/visible_text.hpp"
 
 namespace {
@@ -96,26 +94,15 @@ bool written() {
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
 }
 
-/// Opens what is closed of stdin, stdout and stderr in a way that every use fails: otherwise the
-/// next file, such as a recording, would take its place and get what is printed.
-void occupy_standard_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) < 0)
-      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-  }
-}
-
 }  // namespace
 
 int tendril_main(int argc, char** argv, int in_python) {
   abort_with_message = std::set_terminate(on_terminate);
-  occupy_standard_streams();
-  // Exceeding a file size limit becomes a write error instead of ending the program.
-  std::signal(SIGXFSZ, SIG_IGN);
+  tendril::system::prepare_streams();
   if (in_python != 0) {  // a controller in Python that never returns is interrupted
-    if (void* const interrupt = dlsym(RTLD_DEFAULT, "PyErr_SetInterrupt"))
+    if (void* const interrupt = tendril::system::symbol_in_process("PyErr_SetInterrupt"))
       tendril::InterruptRequest::when_ignored(
-          reinterpret_cast<tendril::InterruptRequest::Hook>(interrupt));
+          reinterpret_cast<tendril::system::Handler>(interrupt));
   }
   try {
     if (in_python == 0 && tendril::is_python_command(argc, argv))

@@ -1,7 +1,6 @@
 #include "apps/tendril/progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tendril/system/file_descriptor.hpp"
 #include "tendril/visible_text.hpp"
 
 namespace tendril {
@@ -23,10 +23,12 @@ constexpr const char* kClearLine = "\r\033[K";
 
 bool wants_color() {
   const char* no_color = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || no_color[0] == '\0');
+  return system::is_terminal(system::Stream::Output) &&
+         (no_color == nullptr || no_color[0] == '\0');
 }
 
-ProgressBar::ProgressBar(bool quiet) : active_(!quiet && isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar(bool quiet)
+    : active_(!quiet && system::is_terminal(system::Stream::Error)) {}
 
 ProgressBar::~ProgressBar() { finish(); }
 
@@ -54,7 +56,7 @@ void ProgressBar::finish() {
 }
 
 Waiting::Waiting(const std::string& text) {
-  if (isatty(STDERR_FILENO) != 1) return;
+  if (!system::is_terminal(system::Stream::Error)) return;
   teller_ = std::jthread([text = visible(text)](const std::stop_token& stop) {
     const auto begin = std::chrono::steady_clock::now();
     std::mutex mutex;

@@ -1,20 +1,17 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/python_module.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/system/process.hpp"
 
 namespace tendril {
 
@@ -52,16 +49,16 @@ bool is_python_command(int argc, char** argv) {
 void run_python_command(int argc, char** argv) {
   std::vector<std::string> words = module_command("tendril");
   const std::string python = words.front();
-  setenv("TENDRIL_PROGRAM", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
+  system::set_environment("TENDRIL_PROGRAM", system::program_file().string());
   give_plugin_to_python();
   words.insert(words.end(), argv + 1, argv + argc);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  throw std::runtime_error(fmt::format(
-      "{}: {}: install Python 3.11 with numpy and h5py, or name one with TENDRIL_PYTHON", python,
-      std::strerror(errno)));
+  try {
+    system::continue_as(words);
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(fmt::format(
+        "{}: {}: install Python 3.11 with numpy and h5py, or name one with TENDRIL_PYTHON", python,
+        error.code().message()));
+  }
 }
 
 }  // namespace tendril

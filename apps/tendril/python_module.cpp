@@ -1,14 +1,14 @@
 #include "apps/tendril/python_module.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <stdexcept>
 #include <system_error>
 
-#include "rendering/process.hpp"
 #include "simulation/engine/engine.hpp"
+#include "tendril/system/library.hpp"
+#include "tendril/system/process.hpp"
 
 namespace tendril {
 namespace {
@@ -22,13 +22,9 @@ bool is_there(const fs::path& path) {
 
 /// Returns the folder of the program, or of the library that it is in the Python package.
 fs::path program_folder() {
-  Dl_info found{};
-  if (dladdr(reinterpret_cast<void*>(&program_folder), &found) != 0 && found.dli_fname != nullptr) {
-    const fs::path file = found.dli_fname;
-    if (file.extension() == ".so") return file.parent_path();
-  }
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  fs::path file = system::file_with(reinterpret_cast<const void*>(&program_folder));
+  if (file.extension() != system::kLibrarySuffix) file = system::program_file();
+  return file.parent_path();
 }
 
 /// `name` below the program's folder or the nearest folder above it that has it; empty: none.
@@ -69,15 +65,16 @@ std::string missing_package(std::string_view reason) {
 fs::path find_python() {
   if (const char* named = std::getenv("TENDRIL_PYTHON"); named != nullptr && named[0] != '\0')
     return named;
-  if (const fs::path own = find_above_program(".venv/bin/python"); !own.empty()) return own;
+  if (const fs::path own = find_above_program(system::kPythonOfEnvironment); !own.empty())
+    return own;
   if (const fs::path built_with = TENDRIL_PYTHON; is_there(built_with)) return built_with;
-  return "python3";
+  return system::kPython;
 }
 
 void give_plugin_to_python() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   if (const fs::path plugin = simulation::find_plugin(); !plugin.empty())
-    setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
+    system::set_default_environment("TENDRIL_PLUGIN", plugin.string());
 #endif
 }
 
@@ -91,9 +88,9 @@ std::vector<std::string> module_command(const std::string& module) {
   std::string path = package.parent_path().string();
   const char* others = std::getenv("PYTHONPATH");
   const std::string_view rest = others == nullptr ? "" : others;
-  if (!rest.empty() && rest != path && !rest.starts_with(path + ":"))
-    path += ":" + std::string(rest);
-  setenv("PYTHONPATH", path.c_str(), 1);
+  if (!rest.empty() && rest != path && !rest.starts_with(path + system::kPathSeparator))
+    path += system::kPathSeparator + std::string(rest);
+  system::set_environment("PYTHONPATH", path);
   // -P: no modules of the current folder; -B: no byte code next to the package.
   return {find_python().string(), "-P", "-B", "-m", module};
 }
@@ -110,7 +107,7 @@ std::optional<std::string> run_module(const std::string& module,
   const std::string python = command.front();
   command.insert(command.end(), arguments.begin(), arguments.end());
   try {
-    simulation::Process process(command);
+    system::Process process(command);
     static_cast<void>(process.write(input));  // a module that does not read it reports why
     if (process.wait() == 0) return std::nullopt;
     const std::string reason = last_line(process.messages());

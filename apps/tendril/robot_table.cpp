@@ -1,9 +1,9 @@
 #include "apps/tendril/robot_table.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "tendril/kinematics/turning.hpp"
+#include "tendril/system/file_descriptor.hpp"
 
 namespace tendril {
 namespace {
@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kBetweenFrames{100};
 constexpr std::chrono::milliseconds kBeforeFirstFrame{500};
 
 bool is_terminal(const std::string& out) {
-  return (out.empty() || out == "-") && isatty(STDOUT_FILENO) == 1;
+  return (out.empty() || out == "-") && system::is_terminal(system::Stream::Output);
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,6 +21,7 @@
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
+#include "tendril/system/process.hpp"
 
 namespace tendril {
 namespace {
@@ -290,30 +289,31 @@ int recover(const RolloutArguments& arguments) {
   simulation::refuse_same_file(arguments.file, arguments.out);
   std::error_code ignored;
   const std::uintmax_t size = std::filesystem::file_size(arguments.file, ignored);
-  // In a separate process, because HDF5 can crash or hang on metadata that is taken as it is.
-  const pid_t child = fork();
-  if (child < 0) throw simulation::InputError(arguments.file + ": " + std::strerror(errno));
-  if (child == 0) {
-    alarm(kRecoveryLimit + static_cast<unsigned>(ignored ? 0 : size >> 20));
+  // HDF5 can crash or hang on metadata that is taken as it is.
+  const auto limit = kRecoveryLimit + static_cast<unsigned>(ignored ? 0 : size >> 20);
+  const std::optional<int> status = [&] {
     try {
-      const simulation::Recovery found = while_waiting(
-          "recover", [&] { return simulation::recover_recording(arguments.file, arguments.out); });
-      std::string text =
-          fmt::format("{}: {} of {} rows", arguments.out, found.kept_rows, found.rows);
-      if (found.kept_rows < found.rows) text += ": " + to_string(found.kept);
-      if (!found.has_model) text += "; the model cannot be read";
-      print_text(text + "\n");
-      return 0;
-    } catch (const RolloutFormatError& error) {
-      throw ModelError(error.what());
+      return system::run_in_copy(limit);
+    } catch (const std::system_error& error) {
+      throw simulation::InputError(arguments.file + ": " + error.code().message());
     }
+  }();
+  if (status && *status >= 0) return *status;
+  if (status) {
+    std::filesystem::remove(arguments.out + ".part", ignored);
+    throw ModelError(arguments.file + ": is damaged in a way that HDF5 cannot read");
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  try {
+    const simulation::Recovery found = while_waiting(
+        "recover", [&] { return simulation::recover_recording(arguments.file, arguments.out); });
+    std::string text = fmt::format("{}: {} of {} rows", arguments.out, found.kept_rows, found.rows);
+    if (found.kept_rows < found.rows) text += ": " + to_string(found.kept);
+    if (!found.has_model) text += "; the model cannot be read";
+    print_text(text + "\n");
+    return 0;
+  } catch (const RolloutFormatError& error) {
+    throw ModelError(error.what());
   }
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::filesystem::remove(arguments.out + ".part", ignored);
-  throw ModelError(arguments.file + ": is damaged in a way that HDF5 cannot read");
 }
 
 }  // namespace

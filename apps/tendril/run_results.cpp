@@ -1,9 +1,6 @@
 #include "apps/tendril/run_results.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -32,15 +29,14 @@ bool remove_result(const std::filesystem::path& file) {
 
 ResultFolder::ResultFolder(const std::filesystem::path& folder) : folder_(folder) {
   simulation::make_output_folder(folder);
-  lock_ = simulation::FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock_.is_open())
-    throw simulation::OutputError(
-        fmt::format("{}: {}: must be a writable folder", folder.string(), std::strerror(errno)));
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw simulation::OutputError(
-        fmt::format("{}: another run writes its results here: choose another folder with --out",
-                    folder.string()));
-  }
+  lock_ = system::lock_folder(folder);
+  if (lock_.is_open()) return;
+  throw simulation::OutputError(
+      errno == EWOULDBLOCK
+          ? fmt::format("{}: another run writes its results here: choose another folder with --out",
+                        folder.string())
+          : fmt::format("{}: {}: must be a writable folder", folder.string(),
+                        std::strerror(errno)));
 }
 
 void ResultFolder::clear(const RunArguments& arguments, bool has_summary) const {

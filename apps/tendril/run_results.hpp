@@ -7,7 +7,7 @@
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/run_command.hpp"
 #include "rendering/render_recording.hpp"
-#include "simulation/files/file_descriptor.hpp"
+#include "tendril/system/file_descriptor.hpp"
 
 namespace tendril {
 
@@ -25,7 +25,7 @@ class ResultFolder {
 
  private:
   std::filesystem::path folder_;
-  simulation::FileDescriptor lock_;
+  system::FileDescriptor lock_;
 };
 
 /// Images and videos made of the recording after a run.

@@ -21,9 +21,10 @@
 #include "apps/tendril/terminal.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
-#include "simulation/experiment/summary.hpp"
 #include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/run.hpp"
+#include "tendril/system/machine.hpp"
+#include "tendril/system/process.hpp"
 #include "tendril_commit.hpp"
 
 namespace tendril {
@@ -52,7 +53,7 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash = kEmptyHash) {
 
 /// Hash of the program file: distinguishes builds of the same commit.
 std::uint64_t build_number() {
-  std::ifstream in("/proc/self/exe", std::ios::binary);
+  std::ifstream in(system::program_file(), std::ios::binary);
   std::uint64_t hash = kEmptyHash;
   std::array<char, 1 << 16> bytes{};
   while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0)
@@ -71,7 +72,7 @@ std::string program_name() {
 
 tables::Circumstances circumstances() {
   return {.command = command_line_text(),
-          .processor = simulation::processor_name(),
+          .processor = system::this_machine().processor,
           .cores = std::thread::hardware_concurrency(),
           .compiler = __VERSION__,
           .program = program_name(),

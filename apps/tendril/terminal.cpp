@@ -1,9 +1,8 @@
 #include "apps/tendril/terminal.hpp"
 
-#include <unistd.h>
-
 #include "apps/tendril/progress.hpp"
 #include "simulation/files/output_error.hpp"
+#include "tendril/system/file_descriptor.hpp"
 #include "tendril/visible_text.hpp"
 
 namespace tendril {
@@ -38,7 +37,7 @@ void print_text(std::string_view text) {
 }
 
 void print_data(std::string_view text) {
-  if (isatty(STDOUT_FILENO) == 1) return print_text(text);
+  if (system::is_terminal(system::Stream::Output)) return print_text(text);
   std::fwrite(text.data(), 1, text.size(), stdout);
   print_text("");
 }

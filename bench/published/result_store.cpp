@@ -1,14 +1,13 @@
 #include "bench/published/result_store.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+
+#include "tendril/system/file_descriptor.hpp"
 
 namespace tendril::tables {
 namespace {
@@ -50,13 +49,9 @@ const Record* ResultStore::find(const RecordKey& key) const {
 void ResultStore::append(const Record& record) {
   std::string line = to_json(record).dump() + "\n";
   if (ends_inside_line_) line.insert(line.begin(), '\n');
-  const int file = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) fail(file_, std::strerror(errno));
-  const ssize_t written = ::write(file, line.data(), line.size());
-  const int reason = errno;
-  ::close(file);
-  if (written != static_cast<ssize_t>(line.size()))
-    fail(file_, written < 0 ? std::strerror(reason) : "the disk is full");
+  system::FileDescriptor file = system::open_file(file_, system::Opening::Append);
+  if (!file.is_open() || !system::write_all(file, line) || !file.close())
+    fail(file_, std::strerror(errno));
   ends_inside_line_ = false;
   records_.insert_or_assign(record.key, record);
 }

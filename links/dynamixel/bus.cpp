@@ -1,16 +1,10 @@
 #include "links/dynamixel/bus.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <cstring>
+#include <system_error>
 
 #include "tendril/model_error.hpp"
 
@@ -18,34 +12,26 @@ namespace tendril::dynamixel {
 namespace {
 
 using namespace std::chrono_literals;
+using Direction = system::SerialPort::Direction;
 
 constexpr int kTries = 3;
 constexpr auto kQuietTime = 100ms;
 constexpr auto kDrainTime = 500ms;
-constexpr std::array kSpeeds{B9600, B57600, B115200, B1000000, B2000000, B3000000, B4000000};
-static_assert(kSpeeds.size() == kBaudRates.size());
 
 constexpr Byte kAlert = 0x80;
 constexpr std::array<const char*, 8> kErrors{
     "no error",         "result fail",       "instruction error", "CRC error",
     "data range error", "data length error", "data limit error",  "access error"};
 
-speed_t speed_of(const std::string& port, int baud) {
-  const auto found = std::find(kBaudRates.begin(), kBaudRates.end(), baud);
-  if (found == kBaudRates.end())
+system::SerialPort opened(const std::string& port, int baud) {
+  if (std::find(kBaudRates.begin(), kBaudRates.end(), baud) == kBaudRates.end())
     throw ModelError(
         fmt::format("{}: baud = {}: must be one of: {}", port, baud, fmt::join(kBaudRates, ", ")));
-  return kSpeeds[static_cast<std::size_t>(found - kBaudRates.begin())];
-}
-
-void set_raw(int file, speed_t speed, const std::string& port) {
-  termios settings{};
-  bool done = tcgetattr(file, &settings) == 0;
-  cfmakeraw(&settings);
-  settings.c_cflag |= CLOCAL | CREAD;
-  done = done && cfsetispeed(&settings, speed) == 0 && cfsetospeed(&settings, speed) == 0 &&
-         tcsetattr(file, TCSANOW, &settings) == 0;
-  if (!done) throw ModelError(fmt::format("{}: {}", port, std::strerror(errno)));
+  try {
+    return {port, baud};
+  } catch (const std::system_error& error) {
+    throw ModelError(fmt::format("{}: {}", port, error.code().message()));
+  }
 }
 
 }  // namespace
@@ -64,20 +50,7 @@ void put_integer(std::int32_t value, int size, std::span<Byte> bytes) noexcept {
 }
 
 DynamixelBus::DynamixelBus(std::string port, int baud, Clock::duration setup_time)
-    : port_(std::move(port)), setup_time_(setup_time) {
-  const speed_t speed = speed_of(port_, baud);
-  file_ = open(port_.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-  if (file_ < 0) throw ModelError(fmt::format("{}: {}", port_, std::strerror(errno)));
-  try {
-    set_raw(file_, speed, port_);
-  } catch (...) {
-    close(file_);
-    throw;
-  }
-  ioctl(file_, TIOCEXCL);
-}
-
-DynamixelBus::~DynamixelBus() { close(file_); }
+    : port_(std::move(port)), setup_time_(setup_time), serial_(opened(port_, baud)) {}
 
 void DynamixelBus::refuse(int id, const std::string& reason) const {
   throw ModelError(
@@ -183,40 +156,29 @@ bool DynamixelBus::send(Byte id, Instruction instruction, std::span<const Byte> 
   auto left = write_packet(id, instruction, parameters, outgoing_);
   assert(!left.empty());
   if (Clock::now() >= deadline) return false;
-  tcflush(file_, TCIFLUSH);
+  serial_.drop_input();
   parser_.clear();
   last_request_ = Clock::now();
   while (is_open_ && !left.empty()) {
-    const ssize_t count = ::write(file_, left.data(), left.size());
-    if (count > 0) {
-      left = left.subspan(static_cast<std::size_t>(count));
-    } else if (errno != EAGAIN && errno != EINTR) {
+    const std::ptrdiff_t count = serial_.write(left);
+    if (count < 0)
       is_open_ = false;
-    } else if (!wait(POLLOUT, deadline)) {
+    else if (count > 0)
+      left = left.subspan(static_cast<std::size_t>(count));
+    else if (!serial_.wait(Direction::Out, deadline))
       return false;
-    }
   }
   return is_open_;
 }
 
 /// Hands what the port has to the parser; waits for it no longer than `until`.
 void DynamixelBus::receive(Clock::time_point until) noexcept {
-  if (!wait(POLLIN, until)) return;
-  const auto space = parser_.space();
-  const ssize_t count = ::read(file_, space.data(), space.size());
-  if (count > 0)
-    parser_.received(static_cast<std::size_t>(count));
-  else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+  if (!serial_.wait(Direction::In, until)) return;
+  const std::ptrdiff_t count = serial_.read(parser_.space());
+  if (count < 0)
     is_open_ = false;
-}
-
-bool DynamixelBus::wait(short events, Clock::time_point until) noexcept {
-  const auto left = std::max(until - Clock::now(), Clock::duration::zero());
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-  const timespec time{.tv_sec = seconds.count(),
-                      .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
-  pollfd request{.fd = file_, .events = events, .revents = 0};
-  return ppoll(&request, 1, &time, nullptr) > 0;
+  else
+    parser_.received(static_cast<std::size_t>(count));
 }
 
 /// Parameters of the servo's answer: so many, or an error alone.
@@ -253,7 +215,7 @@ std::optional<std::vector<Byte>> DynamixelBus::answer_of(int id, std::size_t siz
 /// Waits until nothing has arrived for a while, so that no late answer is taken for the next one.
 void DynamixelBus::drain() {
   const auto end = Clock::now() + kDrainTime;
-  while (is_open_ && Clock::now() < end && wait(POLLIN, Clock::now() + kQuietTime)) {
+  while (is_open_ && Clock::now() < end && serial_.wait(Direction::In, Clock::now() + kQuietTime)) {
     parser_.clear();
     receive(Clock::now());
   }

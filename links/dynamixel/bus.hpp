@@ -10,6 +10,7 @@
 
 #include "links/dynamixel/packet.hpp"
 #include "links/dynamixel/registers.hpp"
+#include "tendril/system/serial_port.hpp"
 
 namespace tendril::dynamixel {
 
@@ -62,9 +63,6 @@ class DynamixelBus {
   /// @param setup_time  how long `ping`, `read` and `write` wait for an answer, each time they try
   DynamixelBus(std::string port, int baud,
                Clock::duration setup_time = std::chrono::milliseconds(100));
-  ~DynamixelBus();
-  DynamixelBus(const DynamixelBus&) = delete;
-  DynamixelBus& operator=(const DynamixelBus&) = delete;
 
   [[nodiscard]] const std::string& port() const noexcept { return port_; }
   /// False after the port has gone, as when a cable is unplugged. Calls then return at once.
@@ -101,7 +99,6 @@ class DynamixelBus {
   bool send(Byte id, Instruction instruction, std::span<const Byte> parameters,
             Clock::time_point deadline) noexcept;
   void receive(Clock::time_point until) noexcept;
-  bool wait(short events, Clock::time_point until) noexcept;
   std::optional<std::vector<Byte>> exchange(int id, Instruction instruction,
                                             std::span<const Byte> parameters,
                                             std::size_t answer_size);
@@ -110,7 +107,7 @@ class DynamixelBus {
 
   std::string port_;
   Clock::duration setup_time_;
-  int file_ = -1;
+  system::SerialPort serial_;
   bool is_open_ = true;
   PacketParser parser_;
   std::array<Byte, kPacketSize> outgoing_{};

@@ -4,7 +4,6 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
 #include <Eigen/Core>
 #include <array>
@@ -22,17 +21,18 @@
 #include "python/src/sim.hpp"
 #include "rendering/offscreen.hpp"
 #include "tendril/path/path.hpp"
+#include "tendril/system/process.hpp"
 
 namespace tendril::python {
 namespace {
 
 /// The process that was the first to draw, of this one and those that it is a fork of: EGL does not
 /// survive a fork, and drawing would wait indefinitely.
-pid_t drawing_process = 0;
+int drawing_process = 0;
 
 void require_own_drawing() {
-  if (drawing_process == 0) drawing_process = getpid();
-  if (drawing_process != getpid())
+  if (drawing_process == 0) drawing_process = system::process_id();
+  if (drawing_process != system::process_id())
     throw std::runtime_error(
         "render: the process that this one is a fork of has drawn, which EGL does not survive: "
         "start processes with forkserver or spawn");
@@ -48,7 +48,7 @@ class Renderer {
                                                                 width, height);
   }
   ~Renderer() {
-    if (drawing_process != getpid()) static_cast<void>(renderer_.release());
+    if (drawing_process != system::process_id()) static_cast<void>(renderer_.release());
   }
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;

@@ -16,6 +16,8 @@
 #include "tendril/model_error.hpp"
 #include "tendril/notice.hpp"
 #include "tendril/renamed.hpp"
+#include "tendril/system/library.hpp"
+#include "tendril/system/process.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -51,7 +53,7 @@ Libraries& libraries() {
 }
 
 void load_plugin(const fs::path& file) {
-  const std::string error = guarded([&] { mj_loadPluginLibrary(file.c_str()); });
+  const std::string error = guarded([&] { mj_loadPluginLibrary(file.string().c_str()); });
   if (!error.empty()) refuse_engine(file.string(), error);
 }
 
@@ -66,8 +68,8 @@ void load_own_plugin() {
   if (mjp_getPlugin(built_in_controllers().front().name.c_str(), nullptr) != nullptr) return;
   if (const fs::path plugin = find_plugin(); !plugin.empty()) return load_plugin(plugin);
   if (const char* const named = named_plugin()) {
-    throw ModelError(
-        fmt::format("libtendril.so: not found in {}: set TENDRIL_PLUGIN to the file", named));
+    throw ModelError(fmt::format("{}: not found in {}: set TENDRIL_PLUGIN to the file",
+                                 system::library_name("tendril"), named));
   }
   register_built_in_plugins();
 }
@@ -105,11 +107,10 @@ std::string one_line(const std::string& text) {
 
 std::vector<fs::path> plugin_candidates() {
   if (const char* const named = named_plugin()) return {named};
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path prefix = program.parent_path().parent_path();
-  std::vector<fs::path> candidates{prefix / "lib" / "libtendril.so"};
-  if (const fs::path installed = prefix / TENDRIL_INSTALL_LIBDIR / "libtendril.so";
+  const std::string name = system::library_name("tendril");
+  const fs::path prefix = system::program_file().parent_path().parent_path();
+  std::vector<fs::path> candidates{prefix / "lib" / name};
+  if (const fs::path installed = prefix / TENDRIL_INSTALL_LIBDIR / name;
       installed != candidates.front()) {
     candidates.push_back(installed);
   }
@@ -127,7 +128,8 @@ fs::path find_plugin() {
 void add_plugin_library(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) {
-    throw ModelError(fmt::format("--plugin: {}: must be a plugin library (.so)", file.string()));
+    throw ModelError(fmt::format("--plugin: {}: must be a plugin library ({})", file.string(),
+                                 system::kLibrarySuffix));
   }
   Libraries& all = libraries();
   const std::lock_guard lock(all.mutex);

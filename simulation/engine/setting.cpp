@@ -1,9 +1,9 @@
 #include "simulation/engine/setting.hpp"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include "tendril/model_error.hpp"
+#include "tendril/shell_pattern.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -70,7 +70,7 @@ Setting resolved(const Setting& setting, std::span<const double> present) {
 }
 
 bool matches(const std::string& pattern, const std::string& name) {
-  return pattern == name || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  return pattern == name || matches_pattern(name, pattern);
 }
 
 }  // namespace tendril::simulation

@@ -2,13 +2,9 @@
 
 #include <fmt/format.h>
 #include <mujoco/mujoco.h>
-#include <sys/utsname.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -16,6 +12,7 @@
 
 #include "simulation/engine/engine.hpp"
 #include "simulation/experiment/settings_json.hpp"
+#include "tendril/system/machine.hpp"
 
 namespace tendril::simulation {
 
@@ -94,24 +91,14 @@ Json metrics_json(const RunResult& result) {
 }
 
 Json machine_json() {
-  utsname system{};
-  uname(&system);
-  return {{"host", system.nodename},
-          {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
-          {"processor", processor_name()},
+  const system::Machine machine = system::this_machine();
+  return {{"host", machine.host},
+          {"system", machine.system},
+          {"processor", machine.processor},
           {"cores", std::thread::hardware_concurrency()}};
 }
 
 }  // namespace
-
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("model name"))
-      return line.substr(std::min(line.size(), line.find(':') + 2));
-  }
-  return {};
-}
 
 std::string summary_json(const Experiment& experiment, const RunResult& result) {
   Json summary;
@@ -144,8 +131,7 @@ std::string summary_json(const Experiment& experiment, const RunResult& result) 
   summary["versions"] = {
       {"tendril", version()}, {"mujoco", mj_versionString()}, {"compiler", __VERSION__}};
   summary["machine"] = machine_json();
-  double load[3] = {0.0, 0.0, 0.0};
-  if (getloadavg(load, 3) == 3) summary["load_average"] = {load[0], load[1], load[2]};
+  if (const auto load = system::load_average()) summary["load_average"] = *load;
   return summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

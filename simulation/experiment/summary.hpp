@@ -12,7 +12,4 @@ namespace tendril::simulation {
 /// docs/reference/experiment_file.md. NaN and infinity become null.
 [[nodiscard]] std::string summary_json(const Experiment& experiment, const RunResult& result);
 
-/// Returns the model name of the processor; empty if unknown.
-[[nodiscard]] std::string processor_name();
-
 }  // namespace tendril::simulation

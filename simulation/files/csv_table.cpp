@@ -1,17 +1,11 @@
 #include "simulation/files/csv_table.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <map>
 #include <set>
@@ -19,6 +13,7 @@
 
 #include "simulation/files/output_error.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/system/interrupt.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -57,29 +52,22 @@ std::optional<double> parsed_number(std::string_view text) {
   return value;
 }
 
-/// Waits until a pipe has data, or its last writer has closed it.
-bool waits(int descriptor) noexcept {
-  pollfd pipe{.fd = descriptor, .events = POLLIN, .revents = 0};
-  return poll(&pipe, 1, -1) > 0 || errno == EINTR;
-}
-
 }  // namespace
 
 // ---- reader ------------------------------------------------------------------------------------
 
 CsvReader::CsvReader(const std::string& file, const CsvLayout& layout)
     : shown_(file == "-" ? "stdin" : file),
-      // A named pipe into which nobody writes ends immediately instead of being waited for.
-      descriptor_(file == "-" ? dup(STDIN_FILENO)
-                              : open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      descriptor_(file == "-" ? system::copy_of(system::Stream::Input)
+                              : system::open_file(file, system::Opening::Read)),
       buffer_(kReadBuffer),
       present_(layout.columns.size(), false) {
-  struct stat status {};
-  if (!descriptor_.is_open() || fstat(descriptor_.get(), &status) != 0)
+  const auto status = system::status_of(descriptor_);
+  if (!status)
     throw ModelError(fmt::format("{}: {}: must be a readable file", shown_, std::strerror(errno)));
-  if (S_ISDIR(status.st_mode))
+  if (status->is_folder)
     throw ModelError(fmt::format("{}: is a folder: must be a readable file", shown_));
-  if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+  if (status->is_regular) size_ = status->size;
   read_header(layout);
 }
 
@@ -162,10 +150,7 @@ std::optional<std::string_view> CsvReader::next_line() {
       throw ModelError(fmt::format("{}: row {}: is longer than {} bytes: must be a line of numbers",
                                    shown_, line_ + 1, kLongestLine));
     if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
-    ssize_t count = -1;
-    do {
-      count = ::read(descriptor_.get(), buffer_.data() + end_, buffer_.size() - end_);
-    } while (count < 0 && (errno == EINTR || (errno == EAGAIN && waits(descriptor_.get()))));
+    const std::ptrdiff_t count = system::read_some(descriptor_, std::span(buffer_).subspan(end_));
     if (count < 0)
       throw InputError(
           fmt::format("{}: {}: could not be read to its end", shown_, std::strerror(errno)));
@@ -231,33 +216,9 @@ double CsvReader::number(std::size_t field, const std::string& column) const {
 
 // ---- writer ------------------------------------------------------------------------------------
 
-namespace {
-
-constexpr int kExitInterrupted = 130;
-constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
-
-char partial_file[PATH_MAX];  // of the writer at work; empty: none
-
-extern "C" void remove_partial_file(int /*signal*/) {
-  unlink(partial_file);
-  _exit(kExitInterrupted);
-}
-
-/// Lets an interrupt remove the file from now on; empty: no longer. Ignored signals remain ignored.
-void remove_at_interrupt(const std::string& file) {
-  if (file.size() >= sizeof partial_file) return;
-  std::memcpy(partial_file, file.c_str(), file.size() + 1);
-  for (const int signal : kInterrupts) {
-    const auto before = std::signal(signal, file.empty() ? SIG_DFL : remove_partial_file);
-    if (before == SIG_IGN) std::signal(signal, SIG_IGN);
-  }
-}
-
-}  // namespace
-
 CsvWriter::CsvWriter(const std::string& file) {
   if (file.empty() || file == "-") {
-    descriptor_ = FileDescriptor(dup(STDOUT_FILENO));
+    descriptor_ = system::copy_of(system::Stream::Output);
     if (!descriptor_.is_open()) fail(errno);
     return;
   }
@@ -265,23 +226,22 @@ CsvWriter::CsvWriter(const std::string& file) {
   std::error_code ignored;
   const fs::file_status status = fs::status(file_, ignored);
   if (fs::is_directory(status)) fail(EISDIR);
-  int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-  if (!fs::exists(status) || fs::is_regular_file(status)) {
+  const bool is_replaced = !fs::exists(status) || fs::is_regular_file(status);
+  if (is_replaced) {
     if (fs::exists(status)) {
-      if (access(file_.c_str(), W_OK) != 0) fail(errno);
+      if (!system::is_writable(file_)) fail(errno);
       file_ = fs::canonical(file_);  // keeps a symbolic link
     }
     part_ = file_;
     part_ += ".part";
-  } else {
-    flags = O_WRONLY | O_CLOEXEC;
   }
-  remove_at_interrupt(part_.string());
-  descriptor_ = FileDescriptor(open((part_.empty() ? file_ : part_).c_str(), flags, 0666));
+  system::remove_at_interrupt(part_);
+  descriptor_ = is_replaced ? system::open_file(part_, system::Opening::Replace)
+                            : system::open_file(file_, system::Opening::Write);
   if (!descriptor_.is_open()) {
     const int error = errno;
     part_.clear();
-    remove_at_interrupt("");
+    system::remove_at_interrupt({});
     fail(error);
   }
 }
@@ -290,7 +250,7 @@ CsvWriter::~CsvWriter() {
   if (part_.empty()) return;
   std::error_code ignored;
   fs::remove(part_, ignored);
-  remove_at_interrupt("");
+  system::remove_at_interrupt({});
 }
 
 void CsvWriter::field(std::string_view text) {
@@ -329,13 +289,7 @@ void CsvWriter::end_row() {
 }
 
 void CsvWriter::flush() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t count = write(descriptor_.get(), rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) fail(count < 0 ? errno : EIO);
-    rest.remove_prefix(static_cast<std::size_t>(count));
-  }
+  if (!system::write_all(descriptor_, buffer_)) fail(errno);
   buffer_.clear();
 }
 
@@ -347,7 +301,7 @@ void CsvWriter::finish() {
   fs::rename(part_, file_, error);
   if (error) fail(error.value());
   part_.clear();
-  remove_at_interrupt("");
+  system::remove_at_interrupt({});
 }
 
 void CsvWriter::fail(int error) const {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulation/files/file_descriptor.hpp"
+#include "tendril/system/file_descriptor.hpp"
 
 namespace tendril::simulation {
 
@@ -68,7 +68,7 @@ class CsvReader {
   [[nodiscard]] double number(std::size_t field, const std::string& column) const;
 
   std::string shown_;  // of the file, in messages
-  FileDescriptor descriptor_;
+  system::FileDescriptor descriptor_;
   bool at_end_ = false;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // range of unread bytes in the buffer
@@ -122,7 +122,7 @@ class CsvWriter {
 
   std::filesystem::path file_;  // empty: stdout
   std::filesystem::path part_;  // empty: written directly
-  FileDescriptor descriptor_;
+  system::FileDescriptor descriptor_;
   bool row_begun_ = false;
   std::string buffer_;
 };

@@ -1,7 +1,6 @@
 #include "simulation/rollout/run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -9,6 +8,8 @@
 #include <fstream>
 #include <memory>
 #include <utility>
+
+#include "tendril/system/file_descriptor.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -76,7 +77,7 @@ void make_output_folder(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw OutputError(fmt::format("{}: is a file: must be a writable folder", folder.string()));
   }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+  if (!system::is_writable(folder)) {
     throw OutputError(
         fmt::format("{}: {}: must be a writable folder", folder.string(), std::strerror(errno)));
   }

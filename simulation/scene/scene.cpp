@@ -84,7 +84,7 @@ SpecPtr parsed(const fs::path& file, const std::vector<ModelFile>& models, Virtu
     const std::string mjcf = models.front().mjcf();
     spec.reset(mj_parseXMLString(mjcf.c_str(), files.get(), error, kErrorSize));
   } else {
-    spec.reset(mj_parseXML(file.c_str(), files.get(), error, kErrorSize));
+    spec.reset(mj_parseXML(file.string().c_str(), files.get(), error, kErrorSize));
   }
   if (!spec) throw ModelError(parse_error(file.string(), error));
   return spec;

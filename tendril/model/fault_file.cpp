@@ -1,7 +1,6 @@
 #include "tendril/model/fault_file.hpp"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
+#include "tendril/shell_pattern.hpp"
 
 namespace tendril {
 namespace {
@@ -273,7 +273,7 @@ std::vector<Fault> parse_faults(std::string_view toml, const std::string& file_n
     const std::string field = setting.key.substr(last + 1);
     const std::size_t before = numbered.size();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (fnmatch(pattern.c_str(), names[i].c_str(), 0) != 0) continue;
+      if (!matches_pattern(names[i], pattern)) continue;
       numbered.push_back({fmt::format("fault.{}.{}", i + 1, field), setting.value, setting.origin});
     }
     if (numbered.size() > before) continue;

@@ -1,9 +1,6 @@
 #include "tendril/model/toml_fields.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +14,7 @@
 #include "tendril/model/key_log.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/renamed.hpp"
+#include "tendril/system/file_descriptor.hpp"
 
 namespace tendril {
 namespace {
@@ -25,21 +23,6 @@ constexpr std::size_t kLargestFile = std::size_t{64} << 20;  // bytes
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;    // bytes more than the size of the file
 constexpr std::size_t kDeepest = 64;   // levels of tables and lists; toml++ recurses into each
 constexpr std::size_t kShownKey = 40;  // bytes of a key in a message
-
-/// A file descriptor that is closed at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  ~Descriptor() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const noexcept { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 /// The end of the TOML string that begins at `at` with a quotation mark.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
@@ -368,21 +351,20 @@ std::string read_text_file(const std::filesystem::path& file) {
   const auto refuse = [&](const std::string& what) {
     throw ModelError(fmt::format("{}: {}: must be a readable file", file.string(), what));
   };
-  const Descriptor input(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (input.get() < 0 || fstat(input.get(), &status) != 0) refuse(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) refuse("is a folder");
-  if (!S_ISREG(status.st_mode)) refuse("is a device or a pipe");
+  const system::FileDescriptor input = system::open_file(file, system::Opening::Read);
+  const auto status = system::status_of(input);
+  if (!status) refuse(std::strerror(errno));
+  if (status->is_folder) refuse("is a folder");
+  if (!status->is_regular) refuse("is a device or a pipe");
 
   const auto refuse_size = [&] { refuse(fmt::format("has more than {} MiB", kLargestFile >> 20)); };
-  if (static_cast<std::uintmax_t>(status.st_size) > kLargestFile) refuse_size();
+  if (status->size > kLargestFile) refuse_size();
 
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::string text(static_cast<std::size_t>(status->size), '\0');
   std::size_t size = 0;
   for (;;) {
     if (size == text.size()) text.resize(size + kReadAtOnce);
-    const ssize_t count = read(input.get(), text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR) continue;
+    const std::ptrdiff_t count = system::read_some(input, std::span(text).subspan(size));
     if (count < 0)
       throw std::runtime_error(fmt::format("{}: byte {}: could not be read: {}", file.string(),
                                            size, std::strerror(errno)));

@@ -256,9 +256,10 @@ void RolloutReader::Impl::open(const std::filesystem::path& file) {
     throw RolloutFormatError(file.string() +
                              ": is unfinished: its process ended before the first row");
   if (damage == Damage::Tolerate) {
-    source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, hdf5::tolerant_access()));
+    source.file_id =
+        Handle(H5Fopen(file.string().c_str(), H5F_ACC_RDONLY, hdf5::tolerant_access()));
   } else {
-    const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
+    const htri_t is_hdf5 = H5Fis_hdf5(file.string().c_str());
     if (is_hdf5 < 0) hdf5::refuse(file, "cannot be read");
     if (is_hdf5 == 0)
       throw RolloutFormatError(file.string() + ": is not a recording (not an HDF5 file)");
@@ -267,9 +268,10 @@ void RolloutReader::Impl::open(const std::filesystem::path& file) {
     H5Pset_metadata_read_attempts(access, kReadAttempts);
     // A finished file opens as it is; one that is being written, or whose writer was killed, only
     // as the second.
-    source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access));
+    source.file_id = Handle(H5Fopen(file.string().c_str(), H5F_ACC_RDONLY, access));
     if (!source.file_id.valid())
-      source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
+      source.file_id =
+          Handle(H5Fopen(file.string().c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
   }
   if (!source.file_id.valid()) hdf5::refuse(file, kDamaged);
   source.group = Handle(H5Gopen2(source.file_id, format::kGroup, H5P_DEFAULT));

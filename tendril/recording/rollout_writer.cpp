@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <condition_variable>
-#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -13,6 +11,7 @@
 #include "tendril/recording/rollout_blocks.hpp"
 #include "tendril/recording/rollout_file.hpp"
 #include "tendril/recording/rollout_format.hpp"
+#include "tendril/system/file_descriptor.hpp"
 
 namespace tendril {
 namespace {
@@ -242,8 +241,9 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
   H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
   // A file with the final name is a recording, if only one without rows.
-  const std::filesystem::path part = file.string() + format::kPartSuffix;
-  file_id = checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), file,
+  const std::filesystem::path part =
+      system::kRenamesOpenFiles ? file.string() + format::kPartSuffix : file.string();
+  file_id = checked(H5Fcreate(part.string().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), file,
                     "cannot be created");
 
   const Handle group_properties = checked(H5Pcreate(H5P_GROUP_CREATE), file, "creating");
@@ -312,8 +312,9 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
         checked(H5Dopen2(group, column.path.c_str(), H5P_DEFAULT), file, column.path));
   rows_dataset = checked(H5Dopen2(group, "rows", H5P_DEFAULT), file, "rows");
   outcome_attribute = checked(H5Aopen(group, "outcome", H5P_DEFAULT), file, "outcome");
-  if (std::rename(part.c_str(), file.c_str()) != 0)
-    throw RolloutError(file.string() + ": cannot be created: " + std::strerror(errno));
+  std::error_code problem;
+  std::filesystem::rename(part, file, problem);
+  if (problem) throw RolloutError(file.string() + ": cannot be created: " + problem.message());
 }
 
 // --- the writer thread

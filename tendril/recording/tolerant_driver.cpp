@@ -1,10 +1,5 @@
 #include "tendril/recording/tolerant_driver.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,6 +7,8 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "tendril/system/file_copy.hpp"
 
 namespace tendril::hdf5 {
 namespace {
@@ -68,16 +65,16 @@ std::uint32_t checksum(const unsigned char* bytes, std::size_t size) {
   return c;
 }
 
-// A file in memory, of which HDF5 sees a private copy whose checksums are right.
+// A file of which HDF5 sees a copy whose checksums are right.
 struct TolerantFile {
   H5FD_t base{};  // HDF5's part comes first
-  unsigned char* bytes = nullptr;
-  std::size_t size = 0;
+  system::FileCopy copy;
+  unsigned char* bytes;
+  std::size_t size;
   haddr_t end = 0;  // of the addresses in use
 
-  ~TolerantFile() {
-    if (bytes != nullptr) munmap(bytes, size);
-  }
+  explicit TolerantFile(const char* file)
+      : copy(file), bytes(copy.bytes().data()), size(copy.bytes().size()) {}
 
   void renew_superblock() {
     std::copy(kSuperblockStart.begin(), kSuperblockStart.end(), bytes);
@@ -117,18 +114,8 @@ struct TolerantFile {
 
 H5FD_t* open_file(const char* name, unsigned flags, hid_t, haddr_t) {
   if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
-  const int descriptor = open(name, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return nullptr;
-  struct stat status {};
-  auto file = std::make_unique<TolerantFile>();
-  if (fstat(descriptor, &status) == 0 && status.st_size > static_cast<off_t>(kSuperblockSize)) {
-    file->size = static_cast<std::size_t>(status.st_size);
-    void* const bytes =
-        mmap(nullptr, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0);
-    if (bytes != MAP_FAILED) file->bytes = static_cast<unsigned char*>(bytes);
-  }
-  close(descriptor);
-  if (file->bytes == nullptr) return nullptr;
+  auto file = std::make_unique<TolerantFile>(name);
+  if (file->size <= kSuperblockSize) return nullptr;
   file->renew_superblock();
   return &file.release()->base;
 }

@@ -85,6 +85,7 @@ def main():
     flags = [*FLAGS, f"-I{ROOT}", *includes]
     headers = Headers()
     names = sorted(str(file.relative_to(ROOT)) for folder in options.folder for file in (ROOT / folder).rglob("*.hpp"))
+    names = [name for name in names if not name.startswith("tendril/system/windows/")]  # of another system
     try:
         passed = set(json.loads(options.cache.read_text()))
     except (OSError, ValueError, AttributeError):

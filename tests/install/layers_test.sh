@@ -24,10 +24,11 @@ tendril/rod            : tendril tendril/kinematics tendril/geometry tendril/con
 tendril/snake          : tendril tendril/kinematics tendril/path
 tendril/avoidance      : tendril tendril/kinematics tendril/ik tendril/geometry tendril/contact tendril/path
 tendril/mobile         : tendril tendril/kinematics tendril/ik tendril/geometry
-tendril/model          : tendril tendril/kinematics tendril/estimation tendril/path tendril/snake tendril/mobile
+tendril/model          : tendril tendril/kinematics tendril/estimation tendril/path tendril/snake tendril/mobile tendril/system
+tendril/system         : none
 tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/contact tendril/avoidance tendril/rod tendril/model
-tendril/recording      : tendril
-links/dynamixel        : tendril tendril/model
+tendril/recording      : tendril tendril/system
+links/dynamixel        : tendril tendril/model tendril/system
 links/lerobot          :
 links/dds              :
 links/ros2_control     : tendril drive
@@ -41,16 +42,17 @@ drive                  : tendril tendril/* controllers controllers/* binding
 drive/dynamixel        : tendril tendril/model drive links/dynamixel
 plugin                 : tendril tendril/* controllers controllers/* binding
 
-simulation/files       : tendril tendril/model
-simulation/engine      : tendril tendril/model controllers plugin
+simulation/files       : tendril tendril/model tendril/system
+simulation/engine      : tendril tendril/model tendril/system controllers plugin
 simulation/scene       : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/files
 simulation/experiment  : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/scene
 simulation/drive       : tendril tendril/model tendril/recording drive plugin simulation/engine simulation/scene simulation/experiment
-simulation/rollout     : tendril tendril/model tendril/recording drive plugin simulation/files simulation/engine simulation/scene
-simulation/rollout     : simulation/experiment simulation/drive
+simulation/rollout     : tendril tendril/model tendril/system tendril/recording drive plugin simulation/files simulation/engine
+simulation/rollout     : simulation/scene simulation/experiment simulation/drive
 simulation/families    : tendril tendril/* simulation/engine simulation/files simulation/experiment simulation/rollout
 simulation/plan        : tendril tendril/* controllers/arm plugin simulation/scene
-rendering              : tendril tendril/model tendril/recording simulation/files simulation/engine simulation/scene simulation/rollout
+rendering              : tendril tendril/model tendril/system tendril/recording simulation/files simulation/engine
+rendering              : simulation/scene simulation/rollout
 
 apps/tendril/window    : tendril tendril/* simulation/* rendering
 apps/tendril           : tendril tendril/* controllers/interface drive drive/* simulation/* rendering apps/tendril/window bench/published
@@ -126,6 +128,20 @@ for folder in kinematics ik geometry path estimation contact rod avoidance snake
 done
 refuse 'toml|hdf5|H5|CLI/|nlohmann|spdlog' controllers
 refuse 'Eigen' links
+# the operating system is behind tendril/system, EGL in one file
+outside=$(find tendril controllers binding drive links plugin simulation rendering apps python/src bench/published \
+  -name '*.[ch]pp' ! -path 'tendril/system/posix/*' ! -path 'tendril/system/windows/*')
+headers='(unistd|fcntl|dlfcn|link|poll|spawn|termios|netdb|signal|pwd|sched|pthread|dirent|glob|fnmatch|io|windows|winsock2)\.h'
+for law in "$headers|sys/|csignal:tendril/system" "EGL|GL/:rendering/egl_context.cpp"; do
+  if echo "$outside" | grep -v "^${law#*:}\$" | xargs grep -nE "^ *# *include *[<\"](${law%:*})"; then
+    echo "layers_test: only ${law#*:} may include the above"
+    wrong=1
+  fi
+done
+if echo "$outside" | grep -v '^tendril/system/' | xargs grep -nE '_WIN32|__APPLE__|__linux__|"/proc/'; then
+  echo "layers_test: only tendril/system may know the operating system"
+  wrong=1
+fi
 # fmt makes their messages, in sources only: who includes their headers needs nothing of it
 if grep -rn --include='*.hpp' '#include <fmt/' controllers; then
   echo "layers_test: headers of controllers must not include fmt"

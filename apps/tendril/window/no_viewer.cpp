@@ -8,12 +8,15 @@ struct Viewer::Impl {};
 
 Viewer::Viewer(std::unique_ptr<simulation::ViewSource> /*source*/,
                const ViewerOptions& /*options*/) {
-  throw ModelError(
-      "view: this program has no window: tendril play writes a page for the browser, tendril run "
-      "--video a video; a program built from source has one");
+  throw ModelError("view: " + missing_for_window());
 }
 Viewer::~Viewer() = default;
 void Viewer::run() {}
 const simulation::ViewSource& Viewer::source() const { throw ModelError("view: no window"); }
+
+std::string missing_for_window() {
+  return "this program has no window: tendril play writes a page for the browser, tendril run "
+         "--video a video; a program built from source has one";
+}
 
 }  // namespace tendril

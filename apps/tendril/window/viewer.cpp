@@ -25,4 +25,6 @@ void Viewer::run() {
   }
 }
 
+std::string missing_for_window() { return {}; }
+
 }  // namespace tendril

@@ -49,4 +49,7 @@ class Viewer {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Says that this program has no window, and what does its work; empty: it has one.
+[[nodiscard]] std::string missing_for_window();
+
 }  // namespace tendril
