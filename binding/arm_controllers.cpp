@@ -101,4 +101,20 @@ std::unique_ptr<ArmController> make_arm_controller(const ControllerKind& kind,
   return controller;
 }
 
+void require_sensed_contacts(const ControllerKind& kind, ContactNeed contacts,
+                             const ContinuumDescription& description) {
+  const auto refuse = [&](const char* what) {
+    throw ModelError("measured = sensors: " + kind.name + " works by " + what +
+                     ": must be \"truth\"");
+  };
+  const auto tells_force = [](const RobotSensor& table) {
+    return std::ranges::any_of(table.sensors, [](const EngineSensor& one) {
+      return one.observed && one.observed->kind == SensorKind::BaseForce;
+    });
+  };
+  if (contacts == ContactNeed::Body) refuse("the contacts of the body, of which no sensor tells");
+  if (contacts == ContactNeed::Tip && std::ranges::none_of(description.sensors, tells_force))
+    refuse("the force at the tip, of which a [[sensor]] of kind = \"base_force\" would tell");
+}
+
 }  // namespace tendril

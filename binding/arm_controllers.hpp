@@ -19,4 +19,9 @@ struct ArmTiming {
     const ControllerKind& kind, const Settings& settings, const ContinuumDescription& description,
     const ArmTiming& timing, SceneQuery& scene);
 
+/// Throws ModelError for a controller that works by contacts of which the robot's sensors do not
+/// tell.
+void require_sensed_contacts(const ControllerKind& kind, ContactNeed contacts,
+                             const ContinuumDescription& description);
+
 }  // namespace tendril

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "binding/fundamental_mode.hpp"
+#include "controllers/interface/arm_memory.hpp"
 #include "tendril/model/continuum/observations.hpp"
 #include "tendril/model/continuum/tendon_statics.hpp"
 
@@ -22,7 +23,8 @@ bool has_twist(const ContinuumDescription& description) {
 
 }  // namespace
 
-ArmLoop::Memory::Memory(const ContinuumDescription& description, bool is_sensed, double timestep) {
+ArmLoop::Memory::Memory(const ContinuumDescription& description, bool is_sensed,
+                        ContactNeed contacts, double timestep) {
   const int n = description.kinematics().coordinate_count(), t = tendon_count(description);
   command = layout.vector(n);
   moments = layout.numbers(static_cast<std::size_t>(n));
@@ -34,16 +36,19 @@ ArmLoop::Memory::Memory(const ContinuumDescription& description, bool is_sensed,
     swing_mean = layout.vector(6);
   }
   if (is_sensed)
-    sensed =
-        layout.part(SensedArm::Memory(n, t, observations(description, timestep), timestep).layout);
+    sensed = layout.part(
+        SensedArm::Memory(n, t, observations(description, timestep), timestep, contacts).layout);
 }
 
 ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& description,
-                 ArmMechanics::Options options, bool is_sensed, ArmMeasurement& measurement)
+                 ArmMechanics::Options options, bool is_sensed, ContactNeed contacts,
+                 ArmMeasurement& measurement)
     : robot_(description.kinematics()),
       model_(mechanism, description, std::move(options)),
-      memory_(description, is_sensed, mechanism.timestep),
-      timestep_(mechanism.timestep) {
+      memory_(description, is_sensed, contacts, mechanism.timestep),
+      timestep_(mechanism.timestep),
+      contacts_(contacts),
+      length_(straight_length(robot_)) {
   const FundamentalMode mode = fundamental_mode(mechanism, model_);
   measurement.fundamental_mode_damping = mode.damping;
   measurement.swing_period = swing_period(mode);
@@ -76,13 +81,35 @@ void ArmLoop::use_sensors(const Mechanism& mechanism, const ContinuumDescription
     use.offset = -mechanism.tendons[static_cast<std::size_t>(tendon)].length;
   }
   sensed_.emplace(robot_, mechanics(), tendon_routes(description), model_.chain(mechanism),
-                  std::move(seen), gravity, R_WB, model_.start(mechanism), timestep_);
+                  std::move(seen), gravity, R_WB, model_.start(mechanism), timestep_, contacts_);
+  response_.emplace(mechanics());
 }
 
 void ArmLoop::sense(std::span<const double> readings, std::span<const bool> arrived,
                     std::span<const double> tendon_commands, std::span<double> next_own,
                     ArmMechanics::State& state) noexcept {
   sensed_->sense(readings, arrived, tendon_commands, memory_.sensed(next_own), state);
+}
+
+void ArmLoop::sense_contacts(const ArmMechanics::State& state, const ArmController& controller,
+                             std::span<double> next_own, ArmMeasurement& out) noexcept {
+  if (!controller.senses_contacts()) return;
+  Eigen::Vector3d velocity = out.tip_jacobian.topRows<3>().leftCols(out.q.size()) * out.q_rate;
+  velocity += out.tip_jacobian.col(out.q.size()).head<3>() * state.feed.velocity +
+              out.tip_jacobian.col(out.q.size() + 1).head<3>() * state.spin.velocity;
+  response_->clear();
+  if (const auto touch = sensed_->touch(velocity, memory_.sensed(next_own)))
+    response_->add({.position = state.p_WE,
+                    .normal = state.R_WB * touch->normal,
+                    .depth = 0.0,
+                    .force = touch->force,
+                    .arc_length = length_,
+                    .joints = static_cast<int>(response_->chain().size()),
+                    .is_guide = false,
+                    .is_fixed = true});
+  const auto command = memory_.command(std::span<const double>(next_own));
+  response_->measure(state, {command.data(), static_cast<std::size_t>(command.size())},
+                     controller.senses_response(), out);
 }
 
 void ArmLoop::measure(const ArmMechanics::State& state, std::span<const double> tendon_commands,

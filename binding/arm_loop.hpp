@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "binding/arm_model.hpp"
+#include "controllers/arm/contact_response.hpp"
 #include "controllers/arm/sensed_arm.hpp"
 #include "controllers/interface/arm_controller.hpp"
 
@@ -23,7 +24,8 @@ class ArmLoop {
   /// with twist the means of SectionTwists and that of what is left of its displacement of the tip,
   /// and, if the controller sees its sensors, the memory of the SensedArm.
   struct Memory {
-    Memory(const ContinuumDescription& description, bool is_sensed, double timestep);
+    Memory(const ContinuumDescription& description, bool is_sensed, ContactNeed contacts,
+           double timestep);
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
     MatrixSlot<Eigen::VectorXd> command;
@@ -35,11 +37,13 @@ class ArmLoop {
   /// @param options  see ArmModel
   /// @param measurement  of the arm's sizes; what is the same in every step is set
   ArmLoop(const Mechanism& mechanism, const ContinuumDescription& description,
-          ArmMechanics::Options options, bool is_sensed, ArmMeasurement& measurement);
+          ArmMechanics::Options options, bool is_sensed, ContactNeed contacts,
+          ArmMeasurement& measurement);
   ArmLoop(const ArmLoop&) = delete;
   ArmLoop& operator=(const ArmLoop&) = delete;
 
-  /// Lets the controller see its sensors. Throws ModelError, see SensedArm.
+  /// Lets the controller see its sensors, which tell of the contacts that it needs. Throws
+  /// ModelError, see SensedArm.
   /// @param gravity  world frame, of the body; `R_WB` is the orientation of the base
   void use_sensors(const Mechanism& mechanism, const ContinuumDescription& description,
                    const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB);
@@ -57,6 +61,10 @@ class ArmLoop {
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<const double> tendon_commands, std::span<double> next_own,
              ArmMechanics::State& state) noexcept;
+  /// Fills in the contacts of which the sensors tell, if the controller needs them, and the
+  /// response of the tip, if it senses it: after `sense` and `measure`.
+  void sense_contacts(const ArmMechanics::State& state, const ArmController& controller,
+                      std::span<double> next_own, ArmMeasurement& out) noexcept;
   /// Fills in what follows from a state of the chain.
   void measure(const ArmMechanics::State& state, std::span<const double> tendon_commands,
                std::span<const double> own, ArmMeasurement& out) noexcept;
@@ -88,7 +96,10 @@ class ArmLoop {
   double timestep_;
   std::vector<DriveReading> drives_;
   std::vector<std::size_t> slow_tendons_;  // of the chambers among these
+  ContactNeed contacts_;
   std::optional<SensedArm> sensed_;
+  std::optional<ContactResponse> response_;  // to the contacts that are sensed
+  double length_;                            // of the straight arm [m]
 };
 
 [[nodiscard]] bool is_finite(const ArmCommand& command) noexcept;

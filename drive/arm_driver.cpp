@@ -101,10 +101,7 @@ ArmDriver::ArmDriver(ContinuumDescription robot, const Options& options)
   if (controller_ == nullptr)
     throw ModelError("robot: kind = continuum: must be a kind of robot that " + kind_->name +
                      " controls");
-  if (controller_->needs_contacts())
-    throw ModelError(kind_->name +
-                     " works by the contacts of the body, of which no sensor tells: cannot drive a "
-                     "robot");
+  require_sensed_contacts(*kind_, controller_->needs_contacts(), robot_);
   const bool compensates = settings_->flag("gravity_compensation");
   loop_ = std::make_unique<ArmLoop>(
       mechanism_, robot_,
@@ -112,7 +109,7 @@ ArmDriver::ArmDriver(ContinuumDescription robot, const Options& options)
           .gravity = compensates ? options.gravity : Eigen::Vector3d(Eigen::Vector3d::Zero()),
           .velocity_feed_forward = settings_->flag("velocity_feed_forward"),
           .commands = controller_->commands()},
-      true, measurement_);
+      true, controller_->needs_contacts(), measurement_);
   loop_->use_sensors(mechanism_, robot_, options.gravity, options.R_WB);
   measurement_.timestep = options.timestep;
   command_.tension = Eigen::VectorXd::Zero(measurement_.tendon_tension.size());
@@ -171,6 +168,7 @@ bool ArmDriver::step(double time, std::span<const double> readings, std::span<co
   loop_->sense(readings.first(sensor_numbers_), arrived, tendon_commands_, own(next_), state_);
   measurement_.time = time;
   loop_->measure(state_, tendon_commands_, own(next_), measurement_);
+  loop_->sense_contacts(state_, *controller_, own(next_), measurement_);
   measurement_.has_target = target != nullptr;
   if (target != nullptr) measurement_.X_BG = *target;
   forget(command_, controller_->commands(), measurement_.q);

@@ -25,7 +25,9 @@ bool has_friction(const ContinuumDescription& description) {
 ArmBinding::Memory::Memory(const InstanceContext& context, const ContinuumDescription& description,
                            const ArmController& controller) {
   const double timestep = context.model->opt.timestep;
-  loop = layout.part(ArmLoop::Memory(description, sees_sensors(context), timestep).layout);
+  loop = layout.part(
+      ArmLoop::Memory(description, sees_sensors(context), controller.needs_contacts(), timestep)
+          .layout);
   if (has_friction(description)) {
     const auto tendons = static_cast<std::size_t>(tendon_count(description));
     tension = layout.numbers(tendons);
@@ -57,7 +59,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
                  compensated_gravity(context.model, context.settings.flag("gravity_compensation")),
              .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
              .commands = controller_->commands()},
-            sees_sensors(context), measurement_),
+            sees_sensors(context), controller_->needs_contacts(), measurement_),
       memory_(context, description, *controller_) {
   const mjModel* m = context.model;
   layout_ = memory_.layout;
@@ -95,10 +97,7 @@ void ArmBinding::bind_sensors(const InstanceContext& context,
   const mjModel* m = context.model;
   if (!carrier_.empty())
     throw ModelError("measured = sensors: joints carry the base: must be \"truth\"");
-  if (controller_->needs_contacts())
-    throw ModelError("measured = sensors: " + context.kind.name +
-                     " works by the contacts of the body, of which no sensor tells: must be "
-                     "\"truth\"");
+  require_sensed_contacts(context.kind, controller_->needs_contacts(), description);
   const std::optional<Eigen::Matrix3d> R_WB = standing_orientation(m, base_body_);
   if (!R_WB) throw ModelError("measured = sensors: its base moves: must be \"truth\"");
   loop_.use_sensors(mechanism, description, compensated_gravity(m, true), *R_WB);
@@ -208,11 +207,20 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     state_.tendons[t] = {d->ten_length[tendons_[t]] - m->tendon_length0[tendons_[t]],
                          d->ten_velocity[tendons_[t]]};
-  const std::span<const double> commands = loop_.memory().tendons(memory_.loop(own));
+  const std::span<const double> of_loop = memory_.loop(own);
+  const std::span<const double> commands = loop_.memory().tendons(of_loop);
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];
   if (contacts_) contacts_->read(m, d, memory_.link_force(own));
-  measure_chain(state_, own, out);
+  loop_.measure(state_, tendon_commands_, of_loop, out);
+  if (contacts_) {
+    const auto command = loop_.memory().command(of_loop);
+    contacts_->response().measure(state_,
+                                  {command.data(), static_cast<std::size_t>(command.size())},
+                                  controller_->senses_response(), out);
+    if (controller_->senses_response())
+      loop_.mechanics().frames().untwist_columns(out.tip_response);
+  }
   for (std::size_t j = 0; j < carrier_.size(); ++j) {
     carrier_[j].read(d, carrier_states_[j]);
     out.carrier[static_cast<Eigen::Index>(j)] = carrier_states_[j].position;
@@ -226,17 +234,6 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   return out.q.allFinite() && out.X_BE.matrix().allFinite() && out.carrier.allFinite();
 }
 
-void ArmBinding::measure_chain(const ArmMechanics::State& state, std::span<const double> own,
-                               ArmMeasurement& out) noexcept {
-  const std::span<const double> of_loop = memory_.loop(own);
-  loop_.measure(state, tendon_commands_, of_loop, out);
-  if (!contacts_) return;
-  const auto command = loop_.memory().command(of_loop);
-  contacts_->response().measure(state, {command.data(), static_cast<std::size_t>(command.size())},
-                                controller_->senses_response(), out);
-  if (controller_->senses_response()) loop_.mechanics().frames().untwist_columns(out.tip_response);
-}
-
 bool ArmBinding::sense(const Sensed& sensed, ArmMeasurement& seen) noexcept {
   if (!loop_.is_sensed()) return false;
   seen_state_.p_WB = state_.p_WB;
@@ -245,8 +242,9 @@ bool ArmBinding::sense(const Sensed& sensed, ArmMeasurement& seen) noexcept {
   seen_state_.spin = state_.spin;
   loop_.sense(sensed.readings, sensed.arrived, tendon_commands_, memory_.loop(sensed.next_own),
               seen_state_);
-  if (contacts_) contacts_->response().clear();  // no sensor tells of them
-  measure_chain(seen_state_, sensed.next_own, seen);
+  const std::span<double> own = memory_.loop(sensed.next_own);
+  loop_.measure(seen_state_, tendon_commands_, own, seen);
+  loop_.sense_contacts(seen_state_, *controller_, own, seen);
   return true;
 }
 

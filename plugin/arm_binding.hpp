@@ -110,9 +110,6 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
                     const Mechanism& mechanism);
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
   [[nodiscard]] bool sense(const Sensed& sensed, ArmMeasurement& seen) noexcept override;
-  /// Fills in what follows from a state of the chain; contacts are those of the response.
-  void measure_chain(const ArmMechanics::State& state, std::span<const double> own,
-                     ArmMeasurement& out) noexcept;
   /// Returns the index in the memory of a constraint row's friction; -1: it is not that of one of
   /// the arm's tendons.
   [[nodiscard]] int friction_offset(const mjData* d, int row) const noexcept;

@@ -56,7 +56,7 @@ class CoilController final : public ArmController {
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
-  [[nodiscard]] bool needs_contacts() const noexcept override { return true; }
+  [[nodiscard]] ContactNeed needs_contacts() const noexcept override { return ContactNeed::Body; }
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
   [[nodiscard]] int path(std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;

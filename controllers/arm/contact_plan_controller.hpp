@@ -48,7 +48,7 @@ class ContactPlanController final : public ArmController {
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
-  [[nodiscard]] bool needs_contacts() const noexcept override { return true; }
+  [[nodiscard]] ContactNeed needs_contacts() const noexcept override { return ContactNeed::Body; }
   [[nodiscard]] int path(std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;
 

@@ -72,12 +72,15 @@ void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanic
 
 }  // namespace
 
-SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, double timestep)
+SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, double timestep,
+                          ContactNeed contacts)
     : estimator(layout.part(ArmEstimatorMemory(n, t, observations.sensors, timestep).layout)),
       began(layout.flag()),
       moment(layout.vector(n)),
       tensions(layout.vector(t)),
-      drums(layout.vector(has_drums(observations) ? t : 0)) {}
+      drums(layout.vector(has_drums(observations) ? t : 0)) {
+  if (contacts != ContactNeed::None) contact = layout.part(SensedContact::Memory().layout);
+}
 
 ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                                   std::span<const TendonRoute> routes, const ArmChain& chain,
@@ -124,7 +127,8 @@ ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanic
 SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                      std::span<const TendonRoute> routes, ArmChain chain,
                      ArmObservations observations, const Eigen::Vector3d& gravity,
-                     const Eigen::Matrix3d& R_WB, const VectorXd& q, double timestep)
+                     const Eigen::Matrix3d& R_WB, const VectorXd& q, double timestep,
+                     ContactNeed contacts)
     : mechanics_(mechanics),
       chain_((require_described(robot, mechanics, observations), std::move(chain))),
       observations_(std::move(observations)),
@@ -132,7 +136,7 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
       estimator_(elastic_arm(robot, mechanics, routes, chain_, R_WB.transpose() * gravity),
                  observations_.sensors,
                  {.timestep = timestep, .tension_deviations = observations_.tension_deviations}),
-      memory_(robot.coordinate_count(), tendons_.tendon_count(), observations_, timestep),
+      memory_(robot.coordinate_count(), tendons_.tendon_count(), observations_, timestep, contacts),
       start_(q),
       estimate_(estimator_.empty_estimate()),
       input_{VectorXd::Zero(tendons_.tendon_count()), VectorXd::Zero(q.size()), {}},
@@ -143,6 +147,14 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
         values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
     arrived_.push_back({s, {values.data(), static_cast<std::size_t>(values.size())}});
   }
+  if (contacts == ContactNeed::None) return;
+  const ArmSensors& sensors = estimator_.sensors();
+  for (int s = 0; s < sensors.count(); ++s) {
+    if (sensors[s].kind == SensorKind::BaseForce) base_force_ = s;
+    if (sensors[s].kind == SensorKind::BaseMoment) base_moment_ = s;
+  }
+  contact_.emplace(elastic_arm(robot, mechanics, routes, chain_, R_WB.transpose() * gravity),
+                   sensors[base_force_].deviation, sensors[base_moment_].deviation, timestep);
 }
 
 /// Collects the readings of the estimator's sensors, and keeps the tensions.
@@ -199,6 +211,7 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
   const std::span<double> own = memory_.estimator(next);
   if (!memory_.began(next)) {
     estimator_.start(own, start_);
+    if (contact_) contact_->start(memory_.contact(next));
     memory_.began(next) = true;
     for (Eigen::Index t = 0; t < memory_.drums(next).size(); ++t)
       memory_.drums(next)[t] = tendon_commands[static_cast<std::size_t>(t)];
@@ -232,7 +245,20 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
   input_.base = {state.feed.position, state.spin.position};
   (void)estimator_.step(own, input_, arrived_);
   estimator_.mean(own, estimate_);
+  if (contact_) {
+    const auto wrench = [&](int sensor) -> Eigen::Vector3d {
+      return values_[static_cast<std::size_t>(sensor)].head<3>();
+    };
+    contact_->step(memory_.contact(next), estimate_.q, input_.base, wrench(base_force_),
+                   wrench(base_moment_));
+  }
   spread(state);
+}
+
+std::optional<SensedContact::Touch> SensedArm::touch(const Eigen::Vector3d& tip_velocity,
+                                                     std::span<double> next) const noexcept {
+  if (!contact_) return std::nullopt;
+  return contact_->feel(memory_.contact(next), tip_velocity);
 }
 
 /// Sets the state from the estimate.

@@ -3,11 +3,13 @@
 // Read arm_mechanics.hpp and arm_chain.hpp first.
 
 #include <Eigen/Core>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/arm/arm_chain.hpp"
 #include "controllers/arm/arm_mechanics.hpp"
+#include "controllers/arm/sensed_contact.hpp"
 #include "tendril/estimation/arm_estimator.hpp"
 #include "tendril/estimation/observations.hpp"
 
@@ -24,22 +26,25 @@ class SensedArm {
  public:
   /// Throws ModelError for an arm that no estimator describes: sections that turn on their base or
   /// twist, a guide, or no sensor of its shape.
+  /// @param contacts  if there are any, `observations` have the force and moment on the base
   /// @param q       where it starts
   /// @param gravity world frame [m/s^2]; `R_WB` is the orientation of the base, which stays
   SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
             std::span<const TendonRoute> routes, ArmChain chain, ArmObservations observations,
             const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB, const Eigen::VectorXd& q,
-            double timestep);
+            double timestep, ContactNeed contacts);
 
   /// Of the estimator, and the moments of the last step.
   struct Memory {
-    Memory(int n, int t, const ArmObservations& observations, double timestep);
+    Memory(int n, int t, const ArmObservations& observations, double timestep,
+           ContactNeed contacts);
     MemoryLayout layout;
     Block estimator;
     Slot<bool> began;
     MatrixSlot<Eigen::VectorXd> moment;    ///< of servos and motors where bends are 0 [N m], [N]
     MatrixSlot<Eigen::VectorXd> tensions;  ///< measured last [N]
     MatrixSlot<Eigen::VectorXd> drums;     ///< read last [m]; of an arm with drum encoders
+    Block contact;                         ///< of the SensedContact, if there is one
   };
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
 
@@ -52,6 +57,10 @@ class SensedArm {
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<const double> tendon_commands, std::span<double> next,
              ArmMechanics::State& state) noexcept;
+  /// The contact of the tip, after `sense`, once in a step; nothing if the controller needs none.
+  /// @param tip_velocity  base frame [m/s]
+  [[nodiscard]] std::optional<SensedContact::Touch> touch(const Eigen::Vector3d& tip_velocity,
+                                                          std::span<double> next) const noexcept;
   /// Keeps the setpoints of this step.
   /// @param state  of the last `sense`
   void command(const ArmMechanics::State& state, std::span<const double> setpoints,
@@ -74,6 +83,8 @@ class SensedArm {
   ArmObservations observations_;
   TendonMap tendons_;
   ArmEstimator estimator_;
+  std::optional<SensedContact> contact_;
+  int base_force_ = -1, base_moment_ = -1;  // sensors of the estimator
   Memory memory_;
   Eigen::VectorXd start_;
   // Scratch.

@@ -39,7 +39,7 @@ class TouchController final : public ArmController {
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
-  [[nodiscard]] bool needs_contacts() const noexcept override { return true; }
+  [[nodiscard]] ContactNeed needs_contacts() const noexcept override { return ContactNeed::Tip; }
 
  private:
   void feel(const ArmMeasurement& measurement, std::span<const double> memory,

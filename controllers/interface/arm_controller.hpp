@@ -243,6 +243,9 @@ struct BodySpring {
   }
 };
 
+/// Contacts that a controller works by.
+enum class ContactNeed { None, Tip, Body };
+
 class ArmController;
 
 /// The arguments from which an arm's controller is constructed; valid only during the call.
@@ -322,8 +325,8 @@ class ArmController : public Controller {
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Tells whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
-  /// Tells whether its task is nothing without contacts, so that it cannot work by sensors.
-  [[nodiscard]] virtual bool needs_contacts() const noexcept { return false; }
+  /// The contacts without which its task is nothing: by sensors it works if they tell of these.
+  [[nodiscard]] virtual ContactNeed needs_contacts() const noexcept { return ContactNeed::None; }
   /// Tells whether it needs tip_response too.
   [[nodiscard]] virtual bool senses_response() const noexcept { return senses_contacts(); }
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.

@@ -359,7 +359,7 @@ TEST_CASE("sensed arm: what no estimator describes is refused", "[plugin]") {
       {"a task of contacts",
        "kind = \"continuum\"\n" + small_sections() + "[controller]\nplugin = \"tendril.touch\"\n" +
            settings + kTracker,
-       "tendril.touch works by the contacts of the body, of which no sensor tells"},
+       "tendril.touch works by the force at the tip, of which a [[sensor]] of kind = "},
       {"a word", reach_arm("measured = \"both\"\n") + kTracker, "must be one of"},
   }));
   CAPTURE(c.name);
