@@ -159,6 +159,7 @@ class DriveTest(unittest.TestCase):
     def test_names_a_tendon_that_does_not_tighten(self):
         arm = self.emulated(model=SERVO_ARM, is_held=True)
         arm.winches[4].position += 50000
+        arm.winches[4].tell(0.0)
         zeroed = self.folder / "zeroed.toml"
         code, text = self.servos(arm, "--zero", SERVO_ARM, "-o", zeroed)
         self.assertEqual(code, 1, text)
