@@ -781,9 +781,21 @@ def test_samples_of_a_recording_are_where_they_were_taken(tmp_path: Path) -> Non
 
     # The log of a robot behind a link of 10 ms: readings are later by that, and its clock is never exactly in time.
     with h5py.File(recording, "r+") as file:
-        file["rollout_0/time"][:] += np.random.default_rng(3).uniform(0, 0.4 * timestep, len(file["rollout_0/time"]))
-        texts = file["rollout_0/texts"]
-        for name, text in (("log", "udp:robot:7400"), ("driver", json.dumps({"link_delay": 0.01}))):
+        rollout = file["rollout_0"]
+        lateness = np.random.default_rng(3).uniform(0, 0.9 * timestep, len(rollout["time"]))
+        rollout["time"][:] += lateness
+        values = rollout["sensordata"][:]
+        del rollout["sensordata"]
+        rollout["sensordata"] = np.column_stack([values, lateness])
+        sensors_text = json.loads(rollout["texts/sensors"][0])
+        sensors_text.append({**sensors_text[-1], "name": "driver_late", "address": values.shape[1], "dimension": 1})
+        texts = rollout["texts"]
+        del texts["sensors"]
+        for name, text in (
+            ("log", "udp:robot:7400"),
+            ("driver", json.dumps({"link_delay": 0.01})),
+            ("sensors", json.dumps(sensors_text)),
+        ):
             value = text.encode()
             texts.create_dataset(name, data=np.array([value], h5py.string_dtype("utf-8", len(value))))
     late = read_recording(recording, model, sensors, (0.0, 0.0, -9.81))
