@@ -96,6 +96,7 @@ std::unique_ptr<ArmController> make_arm_controller(const ControllerKind& kind,
                              .springs = springs,
                              .actuation = driven,
                              .tendon_count = tendon_count(description),
+                             .sees_contacts = settings.choice_index("measured") == 0,
                              .scene = scene});
   require_commands(kind.name, description, controller->commands());
   return controller;
@@ -107,13 +108,21 @@ void require_sensed_contacts(const ControllerKind& kind, ContactNeed contacts,
     throw ModelError("measured = sensors: " + kind.name + " works by " + what +
                      ": must be \"truth\"");
   };
-  const auto tells_force = [](const RobotSensor& table) {
-    return std::ranges::any_of(table.sensors, [](const EngineSensor& one) {
-      return one.observed && one.observed->kind == SensorKind::BaseForce;
+  const auto observes = [&](SensorKind sensor) {
+    return std::ranges::any_of(description.sensors, [&](const RobotSensor& table) {
+      return std::ranges::any_of(table.sensors, [&](const EngineSensor& one) {
+        return one.observed && one.observed->kind == sensor;
+      });
     });
   };
   if (contacts == ContactNeed::Body) refuse("the contacts of the body, of which no sensor tells");
-  if (contacts == ContactNeed::Tip && std::ranges::none_of(description.sensors, tells_force))
+  if (contacts == ContactNeed::Grip && !(std::ranges::all_of(description.physics,
+                                                             [](const SectionPhysics& section) {
+                                                               return is_driven(section.bend);
+                                                             }) &&
+                                         observes(SensorKind::Coordinates)))
+    refuse("the moments of servos, of which a [[sensor]] of kind = \"bend_encoder\" would tell");
+  if (contacts == ContactNeed::Tip && !observes(SensorKind::BaseForce))
     refuse("the force at the tip, of which a [[sensor]] of kind = \"base_force\" would tell");
 }
 

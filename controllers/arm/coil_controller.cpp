@@ -38,6 +38,8 @@ constexpr double kMaxRetreat = 0.03;       // of the base, from the tightest win
 constexpr double kApproachRate = 0.008;    // of tightening while nothing touches [m/s]
 constexpr double kContactRate = 0.0015;    // the same in contact, without force [m/s]
 constexpr double kContactForceFraction = 0.05;  // of the force, from which it counts as contact
+// The same by the moments of the actuators, whose noise is a small force.
+constexpr double kSensedForceFraction = 0.1;
 constexpr double kForceFilterTime = 0.1;        // of the mean force [s]
 constexpr double kForceTolerance = 0.3;         // relative
 constexpr double kHeldTime = 0.3;       // with a force within two thirds of the tolerance [s]
@@ -185,6 +187,7 @@ CoilController::CoilController(const ArmContext& context)
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()) {
   require_driven(context, Planes::Refused);
+  if (!context.sees_contacts) use_moments(context);
   plan_path(context);
   plan_tightening();
   if (withdraw_ <= 0.0) return;
@@ -268,6 +271,21 @@ void CoilController::require_long_post(const ArmContext& context) const {
   }
 }
 
+/// Prepares to find the force on the post without a sensor of contacts.
+void CoilController::use_moments(const ArmContext& context) {
+  if (!context.settings.flag("gravity_compensation"))
+    throw ModelError(
+        "gravity_compensation = false: with measured = sensors tendril.coil needs the moment of "
+        "gravity, must be true");
+  springs_.assign(context.springs.begin(), context.springs.end());
+  std::vector<double> stiffnesses;
+  for (const BodySpring& spring : springs_) stiffnesses.push_back(spring.stiffness);
+  grip_.emplace(robot_, stiffnesses,
+                GripEstimatorOptions{.timestep = context.timestep, .body_radius = body_radius_});
+  grip_memory_ = memory_.part(grip_->layout());
+  load_.setZero(robot_.coordinate_count());
+}
+
 /// Plans the poses from the end of feeding on, by kinematics alone.
 void CoilController::plan_tightening() {
   const auto loose = [&](double s) { return loose_.position(s); };
@@ -339,8 +357,19 @@ double CoilController::post_force(const ArmMeasurement& measurement,
   return force;
 }
 
+double CoilController::sensed_force(const ArmMeasurement& measurement, double withdrawn,
+                                    std::span<double> next) noexcept {
+  for (Eigen::Index k = 0; k < load_.size(); ++k)
+    load_[k] = springs_[static_cast<std::size_t>(k)].moment(measurement.q[k], measurement.q_rate[k],
+                                                            measurement.gravity_moment[k]) -
+               measurement.moment[k];
+  const std::span<double> own = grip_memory_(next);
+  grip_->step(own, measurement.q, measurement.base, load_,
+              {post_position(withdrawn), post_.X_BO.linear().col(2)}, near());
+  return grip_->estimate(own).force;
+}
+
 double CoilController::wrap_angle(const ArmMeasurement& measurement, double withdrawn) noexcept {
-  const double near = post_.radius + 2.0 * body_radius_;  // a gap as wide as the body's radius
   std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
   from_coordinates(robot_, measurement.q, candidate_);
   const Eigen::Vector3d start(0.0, 0.0, measurement.base.feed);
@@ -355,7 +384,7 @@ double CoilController::wrap_angle(const ArmMeasurement& measurement, double with
       const Eigen::Vector2d p = lateral(backbone_pose(robot_, candidate_, measurement.base, i,
                                                       static_cast<double>(k) / kPointsPerSection)
                                             .translation());
-      if ((0.5 * (before + p)).norm() < near) {
+      if ((0.5 * (before + p)).norm() < near()) {
         angle += std::atan2(before.x() * p.y() - before.y() * p.x(), before.dot(p));
       }
       before = p;
@@ -394,9 +423,10 @@ CoilController::Grip CoilController::measure_grip(const ArmMeasurement& measurem
                                                   std::span<const double> memory,
                                                   std::span<double> next) noexcept {
   const double h = measurement.timestep, withdrawn = withdrawn_at(memory);
-  const double force = post_force(measurement, withdrawn);
+  const double last = mean_force_(memory);
   const double mean =
-      mean_force_(memory) + h / (kForceFilterTime + h) * (force - mean_force_(memory));
+      grip_ ? sensed_force(measurement, withdrawn, next)
+            : last + h / (kForceFilterTime + h) * (post_force(measurement, withdrawn) - last);
   mean_force_(next) = mean;
   const double angle = wrap_angle(measurement, withdrawn);
   return {.force = mean,
@@ -461,7 +491,8 @@ CoilController::Action CoilController::feed(double h, std::span<const double> me
 void CoilController::tighten_to_force(double h, const Grip& grip, std::span<const double> memory,
                                       std::span<double> next, ArmCommand& command) const noexcept {
   const double most = kTightenStep * static_cast<double>(tighten_q_.size() - 1);
-  const double rate = grip.force < kContactForceFraction * force_
+  const double contact = grip_ ? kSensedForceFraction : kContactForceFraction;
+  const double rate = grip.force < contact * force_
                           ? kApproachRate
                           : kContactRate * std::clamp(-grip.excess, -1.0, 1.0);
   const double before = tightened_(memory);

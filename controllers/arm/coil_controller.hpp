@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/arm/feed_drive.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
+#include "tendril/estimation/grip_estimator.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/path/shape_fit.hpp"
 #include "tendril/path/winding_path.hpp"
@@ -56,7 +58,7 @@ class CoilController final : public ArmController {
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
-  [[nodiscard]] ContactNeed needs_contacts() const noexcept override { return ContactNeed::Body; }
+  [[nodiscard]] ContactNeed needs_contacts() const noexcept override { return ContactNeed::Grip; }
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
   [[nodiscard]] int path(std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;
@@ -79,6 +81,7 @@ class CoilController final : public ArmController {
     Eigen::Vector3d goal = Eigen::Vector3d::Zero();  ///< of the tip, while pressing
   };
 
+  void use_moments(const ArmContext& context);
   void plan_path(const ArmContext& context);
   void choose_radius(const ArmContext& context);
   void require_long_post(const ArmContext& context) const;
@@ -109,8 +112,13 @@ class CoilController final : public ArmController {
   /// Returns by how much the coil has moved back with the post [m].
   [[nodiscard]] double withdrawn_at(std::span<const double> memory) const noexcept;
   [[nodiscard]] Eigen::Vector3d post_position(double withdrawn) const noexcept;
+  /// Distance of the backbone from its axis within which it is at the post [m].
+  [[nodiscard]] double near() const noexcept { return post_.radius + 2.0 * body_radius_; }
   [[nodiscard]] double post_force(const ArmMeasurement& measurement,
                                   double withdrawn) const noexcept;
+  /// The same by the moments of the actuators.
+  [[nodiscard]] double sensed_force(const ArmMeasurement& measurement, double withdrawn,
+                                    std::span<double> next) noexcept;
   /// Returns the angle around the post of the backbone with the measured bends [rad].
   [[nodiscard]] double wrap_angle(const ArmMeasurement& measurement, double withdrawn) noexcept;
 
@@ -137,10 +145,13 @@ class CoilController final : public ArmController {
   Slot<double> stage_time_ = memory_.number(), feed_ = memory_.number(), speed_ = memory_.number(),
                tightened_ = memory_.number(), mean_force_ = memory_.number(),
                held_time_ = memory_.number(), lost_time_ = memory_.number();
-  Block states_memory_, integral_memory_, press_memory_;
+  Block states_memory_, integral_memory_, press_memory_, grip_memory_;
+
+  std::vector<BodySpring> springs_;
+  std::optional<GripEstimator> grip_;  // if it sees no contacts
 
   std::vector<SectionState> states_, candidate_;  // scratch
-  Eigen::VectorXd q_last_;                        // scratch
+  Eigen::VectorXd q_last_, load_;                 // scratch
 };
 
 }  // namespace tendril

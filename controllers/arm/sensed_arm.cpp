@@ -79,7 +79,7 @@ SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, dou
       moment(layout.vector(n)),
       tensions(layout.vector(t)),
       drums(layout.vector(has_drums(observations) ? t : 0)) {
-  if (contacts != ContactNeed::None) contact = layout.part(SensedContact::Memory().layout);
+  if (contacts == ContactNeed::Tip) contact = layout.part(SensedContact::Memory().layout);
 }
 
 ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
@@ -147,14 +147,14 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
         values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
     arrived_.push_back({s, {values.data(), static_cast<std::size_t>(values.size())}});
   }
-  if (contacts == ContactNeed::None) return;
+  if (contacts != ContactNeed::Tip) return;
   const ArmSensors& sensors = estimator_.sensors();
   for (int s = 0; s < sensors.count(); ++s) {
     if (sensors[s].kind == SensorKind::BaseForce) base_force_ = s;
     if (sensors[s].kind == SensorKind::BaseMoment) base_moment_ = s;
   }
-  contact_.emplace(elastic_arm(robot, mechanics, routes, chain_, R_WB.transpose() * gravity),
-                   sensors[base_force_].deviation, sensors[base_moment_].deviation, timestep);
+  contact_.emplace(estimator_.arm(), sensors[base_force_].deviation,
+                   sensors[base_moment_].deviation, timestep);
 }
 
 /// Collects the readings of the estimator's sensors, and keeps the tensions.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "controllers/interface/arm_memory.hpp"
+
 namespace tendril {
 namespace {
 
@@ -27,9 +29,7 @@ ContactEstimatorOptions options_of(const ElasticArm& arm, double force_deviation
       std::accumulate(masses.begin(), masses.end(), 0.0,
                       [](double sum, const auto& point) { return sum + point.mass; });
   const double weight = kGravity * mass;
-  double length = 0.0;
-  for (int i = 0; i < arm.robot().section_count(); ++i)
-    length += arm.robot().section(i).max_length();
+  const double length = straight_length(arm.robot());
   return {.timestep = timestep,
           .force_deviation = force_deviation,
           .moment_deviation = moment_deviation,

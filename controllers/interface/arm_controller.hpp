@@ -243,8 +243,9 @@ struct BodySpring {
   }
 };
 
-/// Contacts that a controller works by.
-enum class ContactNeed { None, Tip, Body };
+/// Contacts that a controller works by: of the tip; the force on what it holds, of which the
+/// moments of its drives tell; of any place of the body.
+enum class ContactNeed { None, Tip, Grip, Body };
 
 class ArmController;
 
@@ -263,6 +264,7 @@ struct ArmContext {
   std::span<const BodySpring> springs = {};
   const Actuation& actuation = kMovesAll;  ///< what the drives move
   int tendon_count = 0;
+  bool sees_contacts = true;  ///< false: by sensors, which tell of no contact of the body
   SceneQuery& scene = empty_scene();
 
   static constexpr const char* kKind = "continuum";

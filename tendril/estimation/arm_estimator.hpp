@@ -87,6 +87,7 @@ class ArmEstimator {
   ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
                const ArmEstimatorOptions& options = {});
 
+  [[nodiscard]] const ElasticArm& arm() const noexcept { return arm_; }
   [[nodiscard]] const ArmSensors& sensors() const noexcept { return sensors_; }
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
   /// An estimate with its sizes, to be written by `estimate`.

@@ -44,7 +44,9 @@ Texts quick(Texts more = {}) {
   return more;
 }
 
-CoilController make(const ContinuumRobot& robot, const Post* post, Texts texts) {
+/// By moments it sees the springs of the body and no contacts.
+CoilController make(const ContinuumRobot& robot, const Post* post, Texts texts,
+                    std::span<const BodySpring> springs = {}) {
   TestScene scene;
   if (post != nullptr) {
     texts.emplace_back("post", "pole");
@@ -53,12 +55,17 @@ CoilController make(const ContinuumRobot& robot, const Post* post, Texts texts) 
                   .X_BO = post->X_BO,
                   .size = {post->radius, post->half_length, 0.0}};
   }
-  const Settings settings(CoilController::settings(), std::move(texts));
+  std::vector<SettingInfo> known(CoilController::settings().begin(),
+                                 CoilController::settings().end());
+  known.push_back(common::kGravityCompensation);
+  const Settings settings(known, std::move(texts));
   return CoilController({.robot = robot,
                          .settings = settings,
                          .timestep = kTimestep,
                          .feed_force_limit = kInfinity,
                          .body_radius = kBody,
+                         .springs = springs,
+                         .sees_contacts = springs.empty(),
                          .scene = scene});
 }
 
@@ -67,15 +74,18 @@ double distance_from(const Post& post, const Vector3d& p) {
 }
 
 /// The post as springs: it does not move the arm, but each of its points that is inside is a
-/// contact.
-void touch(KinematicArm& arm, const ContinuumRobot& robot, const Post& post, double stiffness) {
+/// contact. Returns its load on the coordinates.
+Eigen::VectorXd touch(KinematicArm& arm, const ContinuumRobot& robot, const Post& post,
+                      double stiffness) {
+  Eigen::VectorXd load = Eigen::VectorXd::Zero(robot.coordinate_count());
+  Eigen::Matrix<double, 6, Eigen::Dynamic> J(6, robot.coordinate_count());
   std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
   from_coordinates(robot, arm.measurement.q, states);
   arm.measurement.contacts.clear();
   for (int i = 0; i < robot.section_count(); ++i) {
     for (int k = 1; k <= kPointsPerSection; ++k) {
-      const Vector3d p = backbone_pose(robot, states, arm.measurement.base, i,
-                                       static_cast<double>(k) / kPointsPerSection)
+      const Vector3d p = backbone_jacobian(robot, states, arm.measurement.base, i,
+                                           static_cast<double>(k) / kPointsPerSection, J)
                              .translation();
       const double depth = post.radius + kBody - distance_from(post, p);
       if (depth <= 0.0) continue;
@@ -84,8 +94,12 @@ void touch(KinematicArm& arm, const ContinuumRobot& robot, const Post& post, dou
       contact.depth = depth;
       contact.force = stiffness * depth;
       arm.measurement.contacts.push_back(contact);
+      Vector3d away = post.X_BO.inverse() * p;
+      away.z() = 0.0;
+      load += J.topRows<3>().transpose() * (post.X_BO.linear() * away.normalized()) * contact.force;
     }
   }
+  return load;
 }
 
 double smallest_distance(const KinematicArm& arm, const ContinuumRobot& robot, const Post& post) {
@@ -141,6 +155,40 @@ TEST_CASE("coil: feeds clear of the post and holds it with the force asked for",
   for (const MeasuredContact& contact : arm.measurement.contacts) force += contact.force;
   CHECK(force == Approx(5.0).epsilon(kLimit));
   CHECK(run.report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("coil: by moments it holds the post as by contacts", "[controllers]") {
+  constexpr double kLimit = 0.4;  // of the force
+  const ContinuumRobot robot = long_arm();
+  const std::vector<BodySpring> springs(std::size_t(robot.coordinate_count()),
+                                        {.stiffness = 0.5, .damping = 0.05});
+  const double distance = GENERATE(0.047, -0.035);
+  const Post post = post_at(distance), expected = post_at(distance + 0.003);
+  CoilController controller = make(robot, &expected, quick(), springs);
+  CHECK(controller.needs_contacts() == ContactNeed::Grip);
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  double force = 0.0;
+  const auto step = [&] {
+    run.step(arm);
+    const Eigen::VectorXd load = touch(arm, robot, post, 300.0);
+    force = 0.0;
+    for (const MeasuredContact& contact : arm.measurement.contacts) force += contact.force;
+    arm.measurement.contacts.clear();
+    for (int k = 0; k < robot.coordinate_count(); ++k)
+      arm.measurement.moment[k] =
+          springs[std::size_t(k)].moment(arm.measurement.q[k], arm.measurement.q_rate[k], 0.0) -
+          load[k];
+  };
+  for (int k = 0; k < 6000 && run.report.status != ControllerStatus::Finished; ++k) step();
+  REQUIRE(run.report.status == ControllerStatus::Finished);
+  for (int k = 0; k < 1000; ++k) step();
+  CAPTURE(distance);
+  CHECK(force == Approx(5.0).epsilon(kLimit));
+  CHECK(run.report.status == ControllerStatus::Finished);
+
+  CHECK_THROWS_WITH(make(robot, &expected, quick({{"gravity_compensation", "false"}}), springs),
+                    Catch::Contains("gravity_compensation = false"));
 }
 
 TEST_CASE("coil: a post that is not there is not held, and that is said", "[controllers]") {

@@ -1,13 +1,16 @@
 // Arms whose controllers see what an estimator makes of their sensors.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <regex>
 
+#include "binding/arm_controllers.hpp"
 #include "binding/arm_model.hpp"
 #include "plugin/bound_mechanism.hpp"
 #include "plugin/robot_binding.hpp"
+#include "tendril/model/robot_description.hpp"
 #include "tests/plugin/test_scenes.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/random.hpp"
@@ -371,4 +374,22 @@ TEST_CASE("sensed arm: what no estimator describes is refused", "[plugin]") {
   std::string all = error;
   for (const std::string& warning : EngineWarnings::take()) all += warning;
   CHECK_THAT(all, Catch::Contains(c.message));
+}
+
+TEST_CASE("sensed arm: a grip needs encoders of driven bends", "[plugin]") {
+  const ControllerKind& coil =
+      *std::ranges::find(built_in_controllers(), "tendril.coil", &ControllerKind::name);
+  const auto requires_sensors = [&](const std::string& more, const std::string& sensors) {
+    require_sensed_contacts(
+        coil, ContactNeed::Grip,
+        parse_as<ContinuumDescription>(
+            "kind = \"continuum\"\nname = \"arm\"\n" + small_sections(more) + sensors, "arm.toml"));
+  };
+
+  CHECK_NOTHROW(requires_sensors("", kEncoder));
+  const char* const message =
+      "tendril.coil works by the moments of servos, of which a [[sensor]] of kind = "
+      "\"bend_encoder\" would tell";
+  CHECK_THROWS_WITH(requires_sensors("", kTracker), Catch::Contains(message));
+  CHECK_THROWS_WITH(requires_sensors("bend_servo = false\n", kTracker), Catch::Contains(message));
 }
