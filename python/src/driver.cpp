@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -10,24 +11,35 @@
 #include <string>
 #include <vector>
 
-#include "drive/drive_loop.hpp"
+#include "drive/robot_message.hpp"
 #include "python/src/robots.hpp"
+#include "simulation/drive/drive_recorder.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
 namespace {
 
-/// A driver, and the newest readings of its robot.
+/// A driver, the newest readings of its robot, and the log of what it does.
 class PyDriver {
  public:
-  PyDriver(const std::filesystem::path& file, double timestep, double link_delay,
-           const DriveSafety& safety, nb::handle orientation, nb::handle gravity)
-      : driver_(load_as<ContinuumDescription>(file),
-                options(timestep, link_delay, orientation, gravity)),
+  PyDriver(const std::filesystem::path& file, const ArmDriver::Options& options,
+           const DriveSafety& safety, const std::optional<std::filesystem::path>& log)
+      : driver_(load_as<ContinuumDescription>(file), options),
         loop_(driver_, safety),
+        message_(driver_),
         readings_(driver_.reading_count(), 0.0),
         arrived_(std::make_unique<bool[]>(driver_.sensor_count())),
-        commands_(driver_.actuators().size(), 0.0) {}
+        commands_(driver_.actuators().size(), 0.0) {
+    if (!log) return;
+    numbers_.resize(message_.size());
+    recorder_ = std::make_unique<simulation::DriveRecorder>(
+        file, *log, "td.Driver", "", loop_,
+        simulation::DriverSettings{
+            .robot = driver_.robot().text, .driver = options, .safety = safety});
+  }
+  ~PyDriver() { static_cast<void>(end_log()); }
+  PyDriver(const PyDriver&) = delete;
+  PyDriver& operator=(const PyDriver&) = delete;
 
   [[nodiscard]] std::vector<std::string> readings() const {
     std::vector<std::string> names;
@@ -53,6 +65,8 @@ class PyDriver {
   }
   [[nodiscard]] nb::object commands() const { return array(commands_); }
   void set_commands(nb::handle value) {
+    if (recorder_ && loop_.state() != DriveState::Waiting)
+      throw ModelError("commands: must be set before the first message of a driver with a log");
     const Input input("commands", value, Axes{commands_.size()});
     input.require_leading({});
     input.require_finite();
@@ -70,7 +84,14 @@ class PyDriver {
   [[nodiscard]] const char* state() const { return to_string(loop_.state()); }
   [[nodiscard]] const char* status() const { return to_string(driver_.report().status); }
   void stop() { loop_.stop(); }
-  void reset() { loop_.reset(); }
+  void reset() {
+    if (recorder_) throw ModelError("reset: a log is of one drive: make another driver");
+    loop_.reset();
+  }
+  void close() {
+    const std::string problem = end_log();
+    if (!problem.empty()) throw RolloutError(problem);
+  }
 
   nb::object step(double time, const std::optional<nb::dict>& readings, nb::handle target) {
     if (!std::isfinite(time)) throw ModelError("time: must be finite");
@@ -85,11 +106,27 @@ class PyDriver {
       X_BG = pose_of(pose.all());
       message.target = &X_BG;
     }
+    if (!recorder_) {
+      (void)loop_.step(time, readings ? &message : nullptr, commands_);
+      return commands();
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    std::span<double> numbers;
+    if (readings) {
+      numbers = numbers_;
+      message_.pack(readings_, message.arrived, {}, commands_, message.target, numbers);
+    }
     (void)loop_.step(time, readings ? &message : nullptr, commands_);
+    const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
+    {
+      const nb::gil_scoped_release unlocked;
+      recorder_->wait_for_room();
+    }
+    recorder_->take(
+        {.time = time, .duration = duration.count(), .message = numbers, .commands = commands_});
     return commands();
   }
 
- private:
   static ArmDriver::Options options(double timestep, double link_delay, nb::handle orientation,
                                     nb::handle gravity) {
     ArmDriver::Options all{
@@ -109,6 +146,17 @@ class PyDriver {
     if (!(all.R_WB.transpose() * all.R_WB).isIdentity(kTolerance) || all.R_WB.determinant() < 0.0)
       throw ModelError("orientation: must be a rotation matrix");
     return all;
+  }
+
+ private:
+  /// Returns what went wrong.
+  std::string end_log() {
+    if (!recorder_) return {};
+    const nb::gil_scoped_release unlocked;
+    const std::string problem =
+        recorder_->close(loop_.state() == DriveState::Running ? "done" : to_string(loop_.state()));
+    recorder_.reset();
+    return problem;
   }
 
   static nb::object array(std::span<const double> numbers) {
@@ -146,9 +194,12 @@ class PyDriver {
 
   ArmDriver driver_;
   DriveLoop loop_;
+  RobotMessage message_;         // for the log
+  std::vector<double> numbers_;  // of it
   std::vector<double> readings_;
   std::unique_ptr<bool[]> arrived_;
   std::vector<double> commands_;
+  std::unique_ptr<simulation::DriveRecorder> recorder_;
 };
 
 }  // namespace
@@ -163,18 +214,20 @@ void bind_driver(nb::module_& module) {
           "__init__",
           [](PyDriver* self, const std::filesystem::path& file, double timestep, double link_delay,
              double stale_after, std::optional<double> speed_limit, nb::object orientation,
-             nb::object gravity) {
+             nb::object gravity, const std::optional<std::filesystem::path>& log) {
             DriveSafety safety{.stale_after = stale_after};
             if (speed_limit) safety.speed_limit = *speed_limit;
-            new (self) PyDriver(file, timestep, link_delay, safety, orientation, gravity);
+            new (self) PyDriver(file, PyDriver::options(timestep, link_delay, orientation, gravity),
+                                safety, log);
           },
           nb::arg("file"), nb::kw_only(), nb::arg("timestep"), nb::arg("link_delay") = 0.0,
           nb::arg("stale_after") = 0.1, nb::arg("speed_limit") = 1.0,
           nb::arg("orientation") = nb::none(), nb::arg("gravity") = nb::none(),
+          nb::arg("log") = nb::none(),
           nb::sig("def __init__(self, file: str | os.PathLike[str], *, timestep: float, "
                   "link_delay: float = 0.0, stale_after: float = 0.1, speed_limit: float | None = "
                   "1.0, orientation: " TENDRIL_LIKE " | None = None, gravity: " TENDRIL_LIKE
-                  " | None = None) -> None"),
+                  " | None = None, log: str | os.PathLike[str] | None = None) -> None"),
           ":param file: robot file of a continuum arm with sensors and a controller\n"
           ":param timestep: of the steps, s\n"
           ":param link_delay: from a reading to when its command acts: the link's, both ways, s\n"
@@ -183,6 +236,8 @@ void bind_driver(nb::module_& module) {
           "None: none\n"
           ":param orientation: (3, 3): of the base in the world; default: upright\n"
           ":param gravity: (3,): in the world, m/s^2; default: 0, 0, -9.81\n"
+          ":param log: recording that the steps are written to, as by `tendril drive`, from the "
+          "first message\non; it is whole after `close`; None: none\n"
           ":raises ModelError: another file, or a controller that needs a scene or contacts")
       .def_prop_ro("readings", &PyDriver::readings, nb::sig("def readings(self) -> list[str]"),
                    "Names: of the sensors as in recordings, then of what the actuators tell: feed, "
@@ -219,7 +274,10 @@ void bind_driver(nb::module_& module) {
       .def("stop", &PyDriver::stop, nb::sig("def stop(self) -> None"),
            "Emergency stop: commands are held until a reset.")
       .def("reset", &PyDriver::reset, nb::sig("def reset(self) -> None"),
-           "Back to before the first step; commands stay.");
+           "Back to before the first step; commands stay. Not with a log.")
+      .def("close", &PyDriver::close, nb::sig("def close(self) -> None"),
+           "Ends the log; the driver goes on without one.\n\n"
+           ":raises RecordingError: it is not whole, or no message has come and there is none");
 }
 
 }  // namespace tendril::python

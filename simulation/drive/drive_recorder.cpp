@@ -35,6 +35,17 @@ void set_mocap(const mjModel& m, mjData& d, int base, int mocap, const Eigen::Is
   std::copy_n(wxyz, 4, d.mocap_quat + 4 * mocap);
 }
 
+template <class Matrix>
+std::vector<double> numbers_of(const Matrix& matrix) {
+  return {matrix.data(), matrix.data() + matrix.size()};
+}
+
+template <class Matrix>
+void take_numbers(const Json& json, Matrix& matrix) {
+  const auto numbers = json.get<std::array<double, Matrix::SizeAtCompileTime>>();
+  std::ranges::copy(numbers, matrix.data());
+}
+
 /// The table of sensors without the names of those that nothing has measured.
 std::string without_names(const std::string& table, std::span<const std::string> unknown) {
   Json sensors = Json::parse(table);
@@ -62,6 +73,8 @@ std::string to_json(const DriverSettings& settings) {
   Json json = {{"timestep", settings.driver.timestep},
                {"link_delay", settings.driver.link_delay},
                {"are_forces_late", settings.driver.are_forces_late},
+               {"gravity", numbers_of(settings.driver.gravity)},
+               {"orientation", numbers_of(settings.driver.R_WB)},  // by columns
                {"stale_after", settings.safety.stale_after},
                {"speed_limit", settings.safety.speed_limit},  // infinite: null
                {"targets", Json::array()},
@@ -86,6 +99,8 @@ DriverSettings driver_settings(const std::string& text) {
     settings.driver.timestep = number("timestep");
     settings.driver.link_delay = number("link_delay");
     settings.driver.are_forces_late = json.at("are_forces_late").get<bool>();
+    take_numbers(json.at("gravity"), settings.driver.gravity);
+    take_numbers(json.at("orientation"), settings.driver.R_WB);
     settings.safety.stale_after = number("stale_after");
     settings.safety.speed_limit = number("speed_limit");
     std::vector<TargetTable::Row> rows;
@@ -189,6 +204,12 @@ DriveRecorder::Columns DriveRecorder::columns(const std::string& sensor) const {
   if (id < 0) id = mj_name2id(&m, mjOBJ_SENSOR, sensor.c_str());
   if (id < 0) throw ModelError(fmt::format("sensor {}: is not in the model", sensor));
   return {static_cast<std::size_t>(m.sensor_adr[id]), static_cast<std::size_t>(m.sensor_dim[id])};
+}
+
+void DriveRecorder::wait_for_room() const {
+  while (put_.load(std::memory_order_relaxed) - taken_.load(std::memory_order_acquire) ==
+         ring_.size())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void DriveRecorder::take(const LoopStep& step) noexcept {

@@ -51,6 +51,8 @@ class DriveRecorder final : public RemoteControl {
   DriveRecorder(const DriveRecorder&) = delete;
   DriveRecorder& operator=(const DriveRecorder&) = delete;
 
+  /// Waits until a step can be taken over without losing it.
+  void wait_for_room() const;
   /// Takes over a step. Allocates nothing and waits for nothing.
   void take(const LoopStep& step) noexcept;
   /// Writes what is left and closes the file, or removes one without rows. Returns what went wrong;

@@ -116,6 +116,44 @@ def test_bad_input_is_one_line(arm, tmp_path):
         feeding.step(0.0, {"bend_s1_y": 0.0})
 
 
+def test_its_log_is_a_recording_that_can_be_repeated(arm, tmp_path):
+    log, program = tmp_path / "drive.h5", Path(sys.executable).with_name("tendril")
+    turn = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+    driver = td.Driver(arm, timestep=STEP, speed_limit=0.5, gravity=(0, 0, -3), orientation=turn, log=log)
+    driver.commands = [0.1, 0.0, 0.0, 0.0]
+    plant, target, steps = Plant(driver), target_at([0.06, 0.03, 0.17]), 3000
+    driver.step(-STEP)  # not in it: nothing has come
+    for k in range(steps):  # as fast as it goes: more than the recorder holds
+        message = plant.message()
+        if k % 7 == 3:
+            message = None
+        elif k % 5 == 0:
+            del message["bend_s1_y"]
+        elif k % 11 == 0:
+            message["bend_s2_x"] = float("nan")
+        plant.follow(driver.step(k * STEP, message, target if k in (0, 900) else None))
+    with pytest.raises(td.ModelError, match="commands: must be set before the first message"):
+        driver.commands = [0.0] * 4
+    with pytest.raises(td.ModelError, match="reset: a log is of one drive"):
+        driver.reset()
+    driver.close()
+    driver.close()
+    driver.reset()  # and goes on without a log
+    recording = td.Recording(log)
+    assert recording.rows == steps
+    assert np.array_equal(recording.ctrl[-1], driver.commands)
+    assert recording.is_log
+    result = subprocess.run([program, "rollout", "replay", log], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"{steps} steps" in result.stdout
+
+    idle = td.Driver(arm, timestep=STEP, log=tmp_path / "idle.h5")
+    idle.step(0.0)
+    with pytest.raises(td.RecordingError, match="nothing has come from the robot: there is no log"):
+        idle.close()
+    assert not (tmp_path / "idle.h5").exists()
+
+
 def test_the_program_drives_a_simulated_robot(arm, tmp_path):
     """The plugin of the package takes commands from the program, which is another library."""
     (tmp_path / "scene.xml").write_text(
