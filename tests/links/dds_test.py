@@ -281,6 +281,17 @@ class Driving(unittest.TestCase):
         robot.follow(STEP)
         self.assertTrue(np.all(np.abs(robot.goal - np.array([0.5, 0, 0, 0])) <= most * (1 + 1e-9)))
 
+    def test_drums_have_a_topic_of_their_own(self):
+        bridge = Bridge(ROOT / "tests/links/tendon_arm.toml", timestep=STEP, domain=DOMAIN, namespace="drums")
+        tendons = bridge.topics["/drums/drum"]
+        self.assertEqual([f"drum_{name}" for name in tendons], bridge.driver.readings)
+        robot = Robot(bridge.driver.actuators, namespace="drums")
+        robot.writer("drum", JointState).write(robot.joints(tendons, range(len(tendons))))
+        deadline = time.monotonic() + 10.0
+        while not (seen := bridge._read()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual([seen[f"drum_{name}"] for name in tendons], list(range(len(tendons))))
+
     def test_tensions_and_feed_come_from_their_messages(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "arm.toml"

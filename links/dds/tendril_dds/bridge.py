@@ -35,6 +35,7 @@ _KINDS = {
     "bend_encoder": (False, "position"),
     "length_encoder": (False, "position"),
     "tendon_encoder": (True, "position"),
+    "drum_encoder": (True, "position"),
     "curvature": (True, "position"),
     "tendon_force": (True, "effort"),
     "motor_current": (True, "effort"),
