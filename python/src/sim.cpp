@@ -47,4 +47,5 @@ NB_MODULE(_sim, module) {
   bind_controlled_robots(module);
   bind_envs(module);
   bind_replay(module);
+  bind_drive_log(module);
 }

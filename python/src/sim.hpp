@@ -31,5 +31,6 @@ void bind_faults(nb::module_& module);
 void bind_controlled_robots(nb::module_& module);
 void bind_envs(nb::module_& module);
 void bind_replay(nb::module_& module);
+void bind_drive_log(nb::module_& module);
 
 }  // namespace tendril::python

@@ -1,0 +1,46 @@
+#include <nanobind/stl/filesystem.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "python/src/driver.hpp"
+#include "python/src/sim.hpp"
+#include "simulation/drive/drive_recorder.hpp"
+
+namespace tendril::python {
+namespace {
+
+class DriveLog final : public StepLog {
+ public:
+  DriveLog(const std::filesystem::path& robot, const std::filesystem::path& file,
+           const DriveLoop& loop, const simulation::DriverSettings& settings)
+      : recorder_(robot, file, "td.Driver", "", loop, settings) {}
+
+  void take(const LoopStep& step) override {
+    recorder_.wait_for_room();
+    recorder_.take(step);
+  }
+  std::string close(const std::string& outcome) override { return recorder_.close(outcome); }
+
+ private:
+  simulation::DriveRecorder recorder_;
+};
+
+}  // namespace
+
+void bind_drive_log(nb::module_& module) {
+  module.def("_use_log", [](const nb::capsule& driver, const nb::capsule& options,
+                            const nb::capsule& safety, const std::filesystem::path& robot,
+                            const std::filesystem::path& file) {
+    mujoco();
+    auto& of = *static_cast<PyDriver*>(driver.data());
+    of.use_log(std::make_unique<DriveLog>(
+        robot, file, of.loop(),
+        simulation::DriverSettings{.robot = of.loop().driver().robot().text,
+                                   .driver = *static_cast<ArmDriver::Options*>(options.data()),
+                                   .safety = *static_cast<DriveSafety*>(safety.data())}));
+  });
+}
+
+}  // namespace tendril::python
