@@ -15,8 +15,18 @@ void bind_driver(nb::module_& module) {
              nb::object gravity, const std::optional<std::filesystem::path>& log) {
             DriveSafety safety{.stale_after = stale_after};
             if (speed_limit) safety.speed_limit = *speed_limit;
-            new (self) PyDriver(file, PyDriver::options(timestep, link_delay, orientation, gravity),
-                                safety, log);
+            const ArmDriver::Options options =
+                PyDriver::options(timestep, link_delay, orientation, gravity);
+            new (self) PyDriver(file, options, safety);
+            if (!log) return;
+            try {
+              nb::module_::import_("tendril._sim")
+                  .attr("_use_log")(nb::capsule(self), nb::capsule(&options), nb::capsule(&safety),
+                                    file, *log);
+            } catch (...) {
+              self->~PyDriver();
+              throw;
+            }
           },
           nb::arg("file"), nb::kw_only(), nb::arg("timestep"), nb::arg("link_delay") = 0.0,
           nb::arg("stale_after") = 0.1, nb::arg("speed_limit") = 1.0,
