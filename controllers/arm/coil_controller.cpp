@@ -40,13 +40,13 @@ constexpr double kContactRate = 0.0015;    // the same in contact, without force
 constexpr double kContactForceFraction = 0.05;  // of the force, from which it counts as contact
 // The same by the moments of the actuators, whose noise is a small force.
 constexpr double kSensedForceFraction = 0.1;
-constexpr double kForceFilterTime = 0.1;        // of the mean force [s]
-constexpr double kForceTolerance = 0.3;         // relative
-constexpr double kHeldTime = 0.3;       // with a force within two thirds of the tolerance [s]
-constexpr double kLostTime = 1.0;       // for which it may be outside later [s]
-constexpr double kWrapFraction = 0.95;  // of the winding that has to be measured
-constexpr int kPointsPerSection = 10;   // at which it is measured
-constexpr double kStillSlack = 0.002;   // of a contact's distance from a stationary post [m]
+constexpr double kForceFilterTime = 0.1;  // of the mean force [s]
+constexpr double kForceTolerance = 0.3;   // relative
+constexpr double kHeldTime = 0.3;         // with a force within two thirds of the tolerance [s]
+constexpr double kLostTime = 1.0;         // for which it may be outside later [s]
+constexpr double kWrapFraction = 0.95;    // of the winding that has to be measured
+constexpr int kPointsPerSection = 10;     // at which it is measured
+constexpr double kStillSlack = 0.002;     // of a contact's distance from a stationary post [m]
 
 Eigen::Vector3d read_vector(const Settings& settings, const char* name) {
   if (!settings.has(name)) return Eigen::Vector3d::Zero();

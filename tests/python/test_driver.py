@@ -143,7 +143,9 @@ def test_its_log_is_a_recording_that_can_be_repeated(arm, tmp_path):
     assert recording.rows == steps
     assert np.array_equal(np.sort(recording.ctrl[-1]), np.sort(driver.commands))  # of the model, in its order
     assert recording.is_log
-    result = subprocess.run([program, "rollout", "replay", log], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
+    result = subprocess.run(
+        [program, "rollout", "replay", log], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"{steps} steps" in result.stdout
 
