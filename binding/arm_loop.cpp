@@ -71,7 +71,8 @@ ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& descrip
 }
 
 void ArmLoop::use_sensors(const Mechanism& mechanism, const ContinuumDescription& description,
-                          const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB) {
+                          const Eigen::Vector3d& gravity,
+                          const std::optional<Eigen::Matrix3d>& R_WB) {
   ArmObservations seen = observations(description, mechanism.timestep);
   for (ArmObservations::Use& use : seen.uses) {
     if (use.sensor < 0 || use.drum_of >= 0 ||

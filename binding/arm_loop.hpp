@@ -44,9 +44,10 @@ class ArmLoop {
 
   /// Lets the controller see its sensors, which tell of the contacts that it needs. Throws
   /// ModelError, see SensedArm.
-  /// @param gravity  world frame, of the body; `R_WB` is the orientation of the base
+  /// @param gravity  world frame, of the body
+  /// @param R_WB     orientation of a base that stands (SensedArm)
   void use_sensors(const Mechanism& mechanism, const ContinuumDescription& description,
-                   const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB);
+                   const Eigen::Vector3d& gravity, const std::optional<Eigen::Matrix3d>& R_WB);
   [[nodiscard]] bool is_sensed() const noexcept { return sensed_.has_value(); }
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }

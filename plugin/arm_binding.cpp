@@ -95,12 +95,12 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
 void ArmBinding::bind_sensors(const InstanceContext& context,
                               const ContinuumDescription& description, const Mechanism& mechanism) {
   const mjModel* m = context.model;
-  if (!carrier_.empty())
-    throw ModelError("measured = sensors: joints carry the base: must be \"truth\"");
   require_sensed_contacts(context.kind, controller_->needs_contacts(), description);
   const std::optional<Eigen::Matrix3d> R_WB = standing_orientation(m, base_body_);
-  if (!R_WB) throw ModelError("measured = sensors: its base moves: must be \"truth\"");
-  loop_.use_sensors(mechanism, description, compensated_gravity(m, true), *R_WB);
+  // Joints that carry the base tell where it is; touch takes it to stand.
+  if (!R_WB && (carrier_.empty() || controller_->needs_contacts() == ContactNeed::Tip))
+    throw ModelError("measured = sensors: its base moves: must be \"truth\"");
+  loop_.use_sensors(mechanism, description, compensated_gravity(m, true), R_WB);
 }
 
 void ArmBinding::bind_carrier(const InstanceContext& context, const Carrier& carrier) {

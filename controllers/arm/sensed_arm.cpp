@@ -127,13 +127,14 @@ ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanic
 SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                      std::span<const TendonRoute> routes, ArmChain chain,
                      ArmObservations observations, const Eigen::Vector3d& gravity,
-                     const Eigen::Matrix3d& R_WB, const VectorXd& q, double timestep,
+                     const std::optional<Eigen::Matrix3d>& R_WB, const VectorXd& q, double timestep,
                      ContactNeed contacts)
     : mechanics_(mechanics),
       chain_((require_described(robot, mechanics, observations), std::move(chain))),
       observations_(std::move(observations)),
       tendons_(robot, routes),
-      estimator_(elastic_arm(robot, mechanics, routes, chain_, R_WB.transpose() * gravity),
+      estimator_(elastic_arm(robot, mechanics, routes, chain_,
+                             R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity),
                  observations_.sensors,
                  {.timestep = timestep, .tension_deviations = observations_.tension_deviations}),
       memory_(robot.coordinate_count(), tendons_.tendon_count(), observations_, timestep, contacts),
@@ -147,6 +148,7 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
         values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
     arrived_.push_back({s, {values.data(), static_cast<std::size_t>(values.size())}});
   }
+  if (!R_WB) gravity_ = gravity;
   if (contacts != ContactNeed::Tip) return;
   const ArmSensors& sensors = estimator_.sensors();
   for (int s = 0; s < sensors.count(); ++s) {
@@ -243,6 +245,7 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
   }
   input_.moment = memory_.moment(next);
   input_.base = {state.feed.position, state.spin.position};
+  if (gravity_) estimator_.set_gravity(state.R_WB.transpose() * *gravity_);
   (void)estimator_.step(own, input_, arrived_);
   estimator_.mean(own, estimate_);
   if (contact_) {

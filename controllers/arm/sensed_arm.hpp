@@ -28,11 +28,13 @@ class SensedArm {
   /// twist, a guide, or no sensor of its shape.
   /// @param contacts  if there are any, `observations` have the force and moment on the base
   /// @param q       where it starts
-  /// @param gravity world frame [m/s^2]; `R_WB` is the orientation of the base, which stays
+  /// @param gravity world frame [m/s^2]
+  /// @param R_WB    orientation of a base that stands; nothing: it moves, slowly, and the state
+  /// tells
   SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
             std::span<const TendonRoute> routes, ArmChain chain, ArmObservations observations,
-            const Eigen::Vector3d& gravity, const Eigen::Matrix3d& R_WB, const Eigen::VectorXd& q,
-            double timestep, ContactNeed contacts);
+            const Eigen::Vector3d& gravity, const std::optional<Eigen::Matrix3d>& R_WB,
+            const Eigen::VectorXd& q, double timestep, ContactNeed contacts);
 
   /// Of the estimator, and the moments of the last step.
   struct Memory {
@@ -84,6 +86,7 @@ class SensedArm {
   TendonMap tendons_;
   ArmEstimator estimator_;
   std::optional<SensedContact> contact_;
+  std::optional<Eigen::Vector3d> gravity_;  // world frame, of a base that moves
   int base_force_ = -1, base_moment_ = -1;  // sensors of the estimator
   Memory memory_;
   Eigen::VectorXd start_;

@@ -88,6 +88,8 @@ class ArmEstimator {
                const ArmEstimatorOptions& options = {});
 
   [[nodiscard]] const ElasticArm& arm() const noexcept { return arm_; }
+  /// Of a base that turns, before each step: base frame [m/s^2].
+  void set_gravity(const Eigen::Vector3d& gravity) noexcept { arm_.set_gravity(gravity); }
   [[nodiscard]] const ArmSensors& sensors() const noexcept { return sensors_; }
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
   /// An estimate with its sizes, to be written by `estimate`.

@@ -129,7 +129,7 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
             ? (1.0 / stiffness_[k] + 1.0 / stiffness_[k + 1]) / 2.0
             : 1.0 / parameters.uneven_stiffnesses[static_cast<std::size_t>(i)];
     uneven_[static_cast<std::size_t>(i)] = {compliance, mean, square - mean * mean,
-                                            (beyond + mass / 2.0) * parameters.gravity};
+                                            beyond + mass / 2.0};
     beyond += mass;
   }
   const Eigen::MatrixXd& by_q = tendons_.jacobian();
@@ -181,7 +181,8 @@ Vector3d ElasticArm::position(const VectorXd& x, const BaseState& base, BodyPlac
     const double c = i < place.section ? 1.0 : place.fraction;
     const double L = section.length() + states_[static_cast<std::size_t>(i)].extension;
     const double compliance = uneven.variance * uneven.compliance * L * L * c * c * (3.0 - 2.0 * c);
-    const Vector3d F = uneven.shear + force_share(i) * x.segment<3>(2 * coordinate_count());
+    const Vector3d F =
+        uneven.mass * parameters_.gravity + force_share(i) * x.segment<3>(2 * coordinate_count());
     const Vector3d t = backbone_jacobian(robot_, states_, base, i, 0.5, jacobian_).linear().col(2);
     const Vector3d across = F - t * t.dot(F);
     p += compliance * across;
@@ -207,7 +208,8 @@ Eigen::Vector2d ElasticArm::curvature(const VectorXd& x, const BaseState& base, 
   const double ratio = bends[j] / lengths[j];
   const double share = force_share(place.section);
   const double compliance = ratio * uneven.compliance * (uneven.mean - place.fraction);
-  const Vector3d F = uneven.shear + share * x.segment<3>(2 * coordinate_count());
+  const Vector3d F =
+      uneven.mass * parameters_.gravity + share * x.segment<3>(2 * coordinate_count());
 
   const Matrix3d R_PB =
       pose(x.head(coordinate_count()), base, place, jacobian_).linear().transpose();

@@ -91,6 +91,8 @@ class ElasticArm {
 
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
   [[nodiscard]] const ElasticArmParameters& parameters() const noexcept { return parameters_; }
+  /// Of a base that turns; base frame [m/s^2].
+  void set_gravity(const Eigen::Vector3d& gravity) noexcept { parameters_.gravity = gravity; }
   [[nodiscard]] const TendonMap& tendons() const noexcept { return tendons_; }
   [[nodiscard]] const std::vector<MassPoint>& masses() const noexcept { return masses_; }
   [[nodiscard]] int coordinate_count() const noexcept { return robot_.coordinate_count(); }
@@ -169,9 +171,9 @@ class ElasticArm {
   std::vector<SectionState> states_;
   /// Of a section: what its shear force does to the bends along it.
   struct UnevenBend {
-    double compliance = 0.0;         // 1 / K_i
-    double mean, variance;           // of the fraction of the arc, weighted by the bend
-    Eigen::Vector3d shear{0, 0, 0};  // F_i without f
+    double compliance = 0.0;  // 1 / K_i
+    double mean, variance;    // of the fraction of the arc, weighted by the bend
+    double mass = 0.0;        // whose weight is F_i without f [kg]
   };
   std::vector<UnevenBend> uneven_;
   Eigen::VectorXd scale_, stiffness_, damping_, rest_, q_, load_, shifted_load_;

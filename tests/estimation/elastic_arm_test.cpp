@@ -49,6 +49,29 @@ ArmInput no_input(const ElasticArm& arm) {
 
 }  // namespace
 
+TEST_CASE("elastic arm: with the gravity of a turned base it is the arm made with it",
+          "[estimation]") {
+  const auto seed = GENERATE(range(0u, 10u));
+  CAPTURE(seed);
+  Random random(seed);
+  const ContinuumRobot robot = random_robot(random, 1 + int(seed) % 4);
+  ElasticArmParameters parameters = random_elastic_parameters(random, robot);
+  ElasticArm turned(robot, parameters);
+  parameters.gravity = 9.81 * random.unit_vector();
+  ElasticArm made(robot, parameters);
+  turned.set_gravity(parameters.gravity);
+  const ArmInput input = random_input(random, made);
+  const VectorXd x = random_state(random, made);
+  CHECK(turned.linearize(x, input).moment == made.linearize(x, input).moment);
+  CHECK(turned.linearize(x, input).by_q == made.linearize(x, input).by_q);
+  const Eigen::Index n = made.coordinate_count();
+  Eigen::Matrix<double, 3, Eigen::Dynamic> by_q(3, n), again(3, n);
+  Eigen::Matrix3d by_force, by_force_again;
+  CHECK(turned.position(x, input.base, {}, by_q, by_force) ==
+        made.position(x, input.base, {}, again, by_force_again));
+  CHECK(by_q == again);
+}
+
 TEST_CASE("elastic arm: moments are the gradient of the energy", "[estimation]") {
   const auto seed = GENERATE(range(0u, 40u));
   CAPTURE(seed);
