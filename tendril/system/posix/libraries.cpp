@@ -13,6 +13,11 @@ namespace tendril::system {
 
 void* load_library(const std::filesystem::path& name,
                    std::span<const std::filesystem::path> /*folders*/) {
+#if defined(__APPLE__)
+  // The program's own places are for names that ask for them.
+  if (!name.has_parent_path())
+    return dlopen((std::filesystem::path("@rpath") / name).c_str(), RTLD_NOW | RTLD_GLOBAL);
+#endif
   return dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
 }
 
