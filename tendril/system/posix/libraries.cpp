@@ -5,6 +5,7 @@
 #include <link.h>
 #endif
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tendril/system/library.hpp"
@@ -23,7 +24,9 @@ void* load_library(const std::filesystem::path& name,
 
 std::string library_problem() {
   const char* const problem = dlerror();
-  return problem == nullptr ? std::string() : problem;
+  std::string line = problem == nullptr ? "" : problem;
+  std::replace(line.begin(), line.end(), '\n', ' ');  // macOS has some
+  return line;
 }
 
 void* symbol_in(void* library, const char* symbol) noexcept { return dlsym(library, symbol); }
