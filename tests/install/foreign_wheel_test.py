@@ -142,6 +142,15 @@ def check_contents(ours, linux, platform):
             yield f"{name}: differs from the one for Linux, which may be older than the tree"
 
 
+def check_modes(wheel, linux, platform):
+    """The program can be executed, as that of Linux."""
+    modes = {info.filename: info.external_attr >> 16 & 0o111 for info in wheel.infolist()}
+    for info in linux.infolist():
+        name = platform.file_of(info.filename)
+        if name in modes and modes[name] != info.external_attr >> 16 & 0o111:
+            yield f"{name}: may {'' if modes[name] else 'not '}be executed, other than that for Linux"
+
+
 def check_record(ours):
     """The list of files has all of them, with their hashes."""
     record = next(name for name in ours if name.endswith(".dist-info/RECORD"))
@@ -204,9 +213,11 @@ def main():
     platform = PLATFORMS[options.platform]
     with zipfile.ZipFile(options.wheel) as wheel, zipfile.ZipFile(options.linux) as linux_wheel:
         ours, linux = files_of(wheel), files_of(linux_wheel)
+        modes = list(check_modes(wheel, linux_wheel, platform))
     problems = [
         *check_size(options.wheel),
         *check_tag(options.wheel, ours, platform),
+        *modes,
         *check_record(ours),
         *check_contents(ours, linux, platform),
         *check_compiled(ours, linux, platform, ROOT / "build" / options.platform / "engine/mujoco"),
