@@ -40,7 +40,7 @@ endif()
 
 get_filename_component(_mujoco_prefix "${MuJoCo_INCLUDE_DIR}" DIRECTORY)
 find_library(MuJoCo_LIBRARY
-  NAMES "libmujoco.so.${MuJoCo_VERSION}" mujoco
+  NAMES "libmujoco.so.${MuJoCo_VERSION}" "mujoco.${MuJoCo_VERSION}" mujoco
   HINTS ${_mujoco_prefix} ${MuJoCo_ROOT} $ENV{MuJoCo_ROOT}
   PATHS ${_mujoco_wheels}
   PATH_SUFFIXES lib lib64 mujoco

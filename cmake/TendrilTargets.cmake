@@ -13,9 +13,16 @@ set(visibility -fvisibility=hidden)
 if(TENDRIL_BUILD_PYTHON)
   set(visibility -fvisibility=default -fno-semantic-interposition)
 endif()
+set(unfused "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(unfused -U__ARM_FEATURE_FMA)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    set(unfused "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/unfused.hpp>")
+  endif()
+endif()
 add_library(tendril_codegen INTERFACE)
 target_compile_options(tendril_codegen INTERFACE
-  -ffp-contract=off $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-U__ARM_FEATURE_FMA>
+  -ffp-contract=off ${unfused}
   -fPIC ${visibility} $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 if(TENDRIL_SANITIZE)
   # -O1: several times faster than -O0 and as strict. -g1: lines and functions, all that a sanitizer reports, compiled
@@ -52,6 +59,35 @@ if(TENDRIL_CCACHE AND TENDRIL_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER
   endif()
 endif()
 
+# Where libraries look for others: from their own folder.
+set(tendril_origin "$ORIGIN")
+if(APPLE)
+  set(tendril_origin "@loader_path")
+endif()
+
+# tendril_exports(<target> <map>): what a library shows. <map> is a version script; the list for macOS is next to it.
+function(tendril_exports name map)
+  set(option --version-script=)
+  if(APPLE)
+    cmake_path(REPLACE_EXTENSION map exp)
+    set(option -exported_symbols_list,)
+  endif()
+  target_link_options(${name} PRIVATE -Wl,${option}${map})
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${map})
+endfunction()
+
+# tendril_link_whole(<target> <library>...): all of static libraries of ours.
+function(tendril_link_whole name)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:tendril_\\1>" OUTPUT_VARIABLE files)
+  if(APPLE)
+    list(TRANSFORM files PREPEND "-Wl,-force_load,")
+  else()
+    list(JOIN files "," files)
+    set(files "-Wl,--whole-archive,${files},--no-whole-archive")
+  endif()
+  target_link_libraries(${name} PRIVATE ${files})
+endfunction()
+
 # Precompiled headers for headers included by many files. A source file still includes what it uses: every header
 # compiles alone (tests/install/headers_test.py), and TENDRIL_PRECOMPILE=OFF builds without them. GCC requires the same
 # flags for creation and use: those of tendril_codegen, and only definitions that these headers do not depend on.
@@ -85,7 +121,8 @@ endfunction()
 # Code that reads and writes files is compiled faster than with -O3; in the Python package it is to be small. At -O1
 # g++ 12 reports false uses of uninitialized memory.
 set(tendril_cold_options
-  $<$<CONFIG:Release>:$<IF:$<BOOL:${TENDRIL_BUILD_PYTHON}>,-Os,-O1>> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+  $<$<CONFIG:Release>:$<IF:$<BOOL:${TENDRIL_BUILD_PYTHON}>,-Os,-O1>>
+  $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 
 # tendril_library(<name> [COLD] SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
 # A static, position-independent library tendril_<name> with the alias tendril::<name>.

@@ -17,6 +17,7 @@
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/system/library.hpp"
+#include "tendril/system/machine.hpp"
 #include "tendril/system/process.hpp"
 
 namespace tendril {
@@ -137,6 +138,8 @@ void check_parts(Report& report) {
 #else
   report.optional("servos", kNoServos);
 #endif
+  if (!system::this_machine().system.starts_with("Linux"))
+    report.optional("sweeps", "tendril sweep needs Linux");
 }
 
 void check_python(Report& report) {

@@ -28,13 +28,16 @@ std::string version_text(int version) {
 /// The version in the name of an engine's library in the folder, the required one if it is
 /// there; empty if there is none.
 std::string version_in(const fs::path& folder, const std::string& required) {
-  const std::string prefix = system::library_name("mujoco") + ".";
+  const std::string pattern = system::library_name("mujoco", "*");
+  const std::size_t any = pattern.find('*');
+  if (any == std::string::npos) return {};
+  const std::string prefix = pattern.substr(0, any), suffix = pattern.substr(any + 1);
   std::string found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    found = name.substr(prefix.size());
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+    found = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
     if (found == required) break;
   }
   return found;

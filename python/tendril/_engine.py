@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from tendril._library import library_name
 from tendril._program import OWN_LIBRARY
-from tendril._remedy import FOLDER, PREFIX, remedy
+from tendril._remedy import FOLDER, remedy
 
 try:
     from tendril._version import mujoco_version
@@ -43,7 +44,9 @@ def require() -> None:
 
 def _installed() -> str:
     """The version of the engine that would be loaded; "" if there is none."""
-    libraries = sorted(file.name.removeprefix(PREFIX) for file in FOLDER.glob(PREFIX + "*"))
+    pattern = library_name("mujoco", "*")
+    before, _, after = pattern.partition("*")
+    libraries = sorted(file.name.removeprefix(before).removesuffix(after) for file in FOLDER.glob(pattern))
     others = [version for version in libraries if version != mujoco_version]
     # Another package may have put its modules over those of mujoco-core, next to whose library its own is then.
     return others[-1] if others else "".join(libraries)

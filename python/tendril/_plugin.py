@@ -8,15 +8,16 @@ import importlib
 import sys
 from pathlib import Path
 
+from tendril._library import library_name
 from tendril._remedy import remedy
 from tendril._version import __version__, mujoco_version
 
-library = Path(__file__).with_name("libtendril.so")
+library = Path(__file__).with_name(library_name("tendril"))
 _loaded: ctypes.CDLL | None = None
 
 
 def load() -> None:
-    """Loads `libtendril.so` into this process, once.
+    """Loads the plugin library into this process, once.
 
     Raises ImportError, one line, when the process has another version of MuJoCo than the library is built for.
     """

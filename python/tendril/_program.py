@@ -7,9 +7,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from tendril._library import library_name
+
 #: Names of the controllers of this process that are in Python.
 registered: set[str] = set()
-OWN_LIBRARY = Path(__file__).with_name("libtendril.so")  #: of the package; a build tree has none here
+OWN_LIBRARY = Path(__file__).with_name(library_name("tendril"))  #: of the package; a build tree has none here
 
 
 def find_library() -> Path:
@@ -18,7 +20,7 @@ def find_library() -> Path:
     if not file.is_file():
         from tendril._errors import ModelError
 
-        raise ModelError("libtendril.so: not found: set TENDRIL_PLUGIN to the file")
+        raise ModelError(f"{OWN_LIBRARY.name}: not found: set TENDRIL_PLUGIN to the file")
     return file
 
 

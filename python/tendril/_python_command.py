@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tendril import _engine
 from tendril._errors import ModelError
+from tendril._library import library_name
 from tendril._notices import EXIT_USAGE, error_line, notice
 from tendril._program import find_program, registered
 from tendril._terminal import visible
@@ -65,7 +66,7 @@ def load(file: str | os.PathLike[str]) -> None:
 def main(words: list[str]) -> int:
     """The exit code of the program."""
     find_program()  # sets what the program needs of its environment
-    library = Path(__file__).with_name("bin") / "libtendril_program.so"
+    library = Path(__file__).with_name("bin") / library_name("tendril_program")
     try:
         for file in files_in(words):
             load(file)

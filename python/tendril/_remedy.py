@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from tendril._library import library_name
+
 FOLDER = Path(__file__).parent.with_name("mujoco")  #: where the package's library looks for the engine
-PREFIX = "libmujoco.so."
 
 
 def remedy(version: str) -> str:
@@ -12,6 +13,6 @@ def remedy(version: str) -> str:
     If a package has put its files over those of mujoco-core, as `mujoco` does, pip takes the engine for installed.
     """
     required = f"mujoco-core=={version}"
-    if (FOLDER / (PREFIX + version)).exists():
+    if (FOLDER / library_name("mujoco", version)).exists():
         return f"pip uninstall -y mujoco && pip install --force-reinstall --no-deps {required}"
     return f"pip install {required}"

@@ -86,6 +86,8 @@ def _seed(text: str | None) -> int | None:
 
 def _viewer() -> Any:
     """MuJoCo's viewer. Throws ModelError where it is not installed, OSError without a display."""
+    if sys.platform == "darwin":  # where it wants another interpreter, and was never tried
+        raise ModelError("view: this program has no window on macOS: tendril play writes a page for the browser")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of GLFW: the errors are lines of this program
         try:

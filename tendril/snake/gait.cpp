@@ -50,6 +50,14 @@ bool improve(std::span<const Eigen::Vector3d> points, CylinderFit& fit) {
 
 constexpr int kFitSteps = 30;
 
+double bessel_j0(double x) noexcept {
+#ifdef __cpp_lib_math_special_functions
+  return std::cyl_bessel_j(0.0, x);
+#else
+  return ::j0(x);  // libc++ has none
+#endif
+}
+
 }  // namespace
 
 std::string_view to_string(GaitKind kind) noexcept {
@@ -126,7 +134,7 @@ WaveSpeed vertical_wave_speed(const Gait& gait, double link_length, double half_
   const double slope = gait.pitch_amplitude / (2.0 * std::sin(std::abs(lag) / 2.0));  // largest
   const double arc = 2.0 * link_length * 2.0 * kPi / std::abs(lag);  // Lambda, of one wave
   const double sign = lag < 0.0 ? -1.0 : 1.0;
-  const double thin = sign * gait.frequency * arc * (1.0 - std::cyl_bessel_j(0.0, std::abs(slope)));
+  const double thin = sign * gait.frequency * arc * (1.0 - bessel_j0(std::abs(slope)));
   return {thin, thin + sign * 2.0 * kPi * gait.frequency * std::abs(slope) * half_height};
 }
 

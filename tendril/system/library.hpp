@@ -17,8 +17,14 @@ inline constexpr std::string_view kLibraryPrefix = "lib", kLibrarySuffix = ".so"
 #endif
 
 /// Returns the name of the file of a shared library: libNAME.so, libNAME.dylib or NAME.dll.
-[[nodiscard]] inline std::string library_name(std::string_view name) {
-  return std::string(kLibraryPrefix).append(name).append(kLibrarySuffix);
+/// @param version  if it has one: libNAME.so.VERSION, libNAME.VERSION.dylib; none on Windows
+[[nodiscard]] inline std::string library_name(std::string_view name,
+                                              std::string_view version = {}) {
+  std::string file = std::string(kLibraryPrefix).append(name).append(kLibrarySuffix);
+  if (version.empty() || kLibrarySuffix == ".dll") return file;
+  const std::string end = "." + std::string(version);
+  if (kLibrarySuffix == ".so") return file + end;
+  return file.insert(file.size() - kLibrarySuffix.size(), end);
 }
 
 /// Loads a shared library, or nothing if its symbols cannot all be found.

@@ -7,7 +7,10 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "python/tendril"
 #: Modules and packages, the lowest floor first.
 FLOORS = (
-    ("_commands", "_core", "_errors", "_meant", "_plugin", "_remedy", "_sim", "_superblock", "_terminal", "_version"),
+    (
+        *("_commands", "_core", "_errors", "_library", "_meant", "_plugin", "_remedy", "_sim", "_superblock"),
+        *("_terminal", "_version"),
+    ),
     ("_notices", "_program", "_progress", "_reading"),
     ("_engine", "_files", "_recording_layout", "_settings", "_toml"),
     ("_binary_model", "_command", "_recording_file", "controllers", "report.page", "statistics"),

@@ -15,6 +15,7 @@ import tendril as td
 from tendril._errors import ModelError
 from tendril._program import find_program
 from tendril.sweep import journal
+from tendril.sweep.driver import Options
 from tendril.sweep.folder import open_folder
 from tendril.sweep.inputs import InputChangeDetector, copy_inputs, find_files
 from tendril.sweep.plan import SweepPlan, Variant
@@ -215,6 +216,12 @@ def test_a_plan_from_elsewhere_is_held_to_its_digests(tmp_path: Path) -> None:
 
 def read_plan_of(plan: SweepPlan) -> SweepPlan:
     return SweepPlan.from_json(json.loads(json.dumps(plan.to_json())), Path("sweep.json"))
+
+
+def test_another_system_than_linux_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(ModelError, match="^sweep: darwin: must be linux"):
+        Options()
 
 
 CONTROLLER = """import tendril as td

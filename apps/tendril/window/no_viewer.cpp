@@ -15,8 +15,8 @@ void Viewer::run() {}
 const simulation::ViewSource& Viewer::source() const { throw ModelError("view: no window"); }
 
 std::string missing_for_window() {
-  return "this program has no window: tendril play writes a page for the browser, tendril run "
-         "--video a video; a program built from source has one";
+  return "this program has no window: tendril play writes a page for the browser; a "
+         "program built from source has one";
 }
 
 }  // namespace tendril

@@ -25,19 +25,24 @@ endif()
 if(NOT TARGET MuJoCo::MuJoCo)
   file(STRINGS ${_tendril_package}/_version.py _tendril_engine REGEX "^mujoco_version")
   string(REGEX REPLACE "[^\"]*\"([^\"]*)\".*" "\\1" _tendril_engine "${_tendril_engine}")
+  set(_tendril_engine_library libmujoco.so.${_tendril_engine})
+  if(APPLE)
+    set(_tendril_engine_library libmujoco.${_tendril_engine}.dylib)
+  endif()
   add_library(MuJoCo::MuJoCo SHARED IMPORTED)
   set_target_properties(MuJoCo::MuJoCo PROPERTIES
-    IMPORTED_LOCATION ${_tendril_site}/mujoco/libmujoco.so.${_tendril_engine}
+    IMPORTED_LOCATION ${_tendril_site}/mujoco/${_tendril_engine_library}
     INTERFACE_INCLUDE_DIRECTORIES ${_tendril_site}/mujoco/include)
 endif()
 add_library(tendril::library SHARED IMPORTED)
 set_target_properties(tendril::library PROPERTIES
-  IMPORTED_LOCATION ${_tendril_package}/libtendril_core.so
+  IMPORTED_LOCATION ${_tendril_package}/libtendril_core${CMAKE_SHARED_LIBRARY_SUFFIX}
   INTERFACE_INCLUDE_DIRECTORIES "${_tendril_package}/include;${_tendril_package}/include/tendril"
   INTERFACE_COMPILE_FEATURES cxx_std_20
   INTERFACE_LINK_LIBRARIES Eigen3::Eigen)
 add_library(tendril::program SHARED IMPORTED)
-set_target_properties(tendril::program PROPERTIES IMPORTED_LOCATION ${_tendril_package}/bin/libtendril_program.so)
+set_target_properties(tendril::program PROPERTIES
+  IMPORTED_LOCATION ${_tendril_package}/bin/libtendril_program${CMAKE_SHARED_LIBRARY_SUFFIX})
 foreach(_tendril_target ${_tendril_targets})
   add_library(tendril::${_tendril_target} INTERFACE IMPORTED)
   set_target_properties(tendril::${_tendril_target} PROPERTIES INTERFACE_LINK_LIBRARIES tendril::library)

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -38,6 +39,8 @@ class Options:
     on_progress: Callable[[int, int, int], None] | None = None  # done, of how many, failed
 
     def __post_init__(self) -> None:
+        if not sys.platform.startswith("linux"):
+            raise ModelError(f"sweep: {sys.platform}: must be linux, which ends a process with the one that started it")
         if self.engine not in ("local", "ray"):
             raise ModelError(f"engine: {self.engine}: must be local or ray")
         if self.address and self.engine != "ray":

@@ -5,6 +5,7 @@
 #include <link.h>
 #endif
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tendril/system/library.hpp"
@@ -13,12 +14,19 @@ namespace tendril::system {
 
 void* load_library(const std::filesystem::path& name,
                    std::span<const std::filesystem::path> /*folders*/) {
+#if defined(__APPLE__)
+  // The program's own places are for names that ask for them.
+  if (!name.has_parent_path())
+    return dlopen((std::filesystem::path("@rpath") / name).c_str(), RTLD_NOW | RTLD_GLOBAL);
+#endif
   return dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
 }
 
 std::string library_problem() {
   const char* const problem = dlerror();
-  return problem == nullptr ? std::string() : problem;
+  std::string line = problem == nullptr ? "" : problem;
+  std::replace(line.begin(), line.end(), '\n', ' ');  // macOS has some
+  return line;
 }
 
 void* symbol_in(void* library, const char* symbol) noexcept { return dlsym(library, symbol); }
