@@ -21,7 +21,9 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find_first_of("\r\n")); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find_first_of("\r\n"));
+}
 
 #if defined(_WIN32)
 const std::vector<std::string> kCommand = {"cmd", "/c", "more& echo wrong>&2& exit 3"};

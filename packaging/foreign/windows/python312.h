@@ -1,9 +1,9 @@
-// What the stable ABI of Python 3.12 has and the headers of Python 3.11 do not declare for it, as far as nanobind's
-// backend uses it.
+// What the stable ABI of Python 3.12 has and the headers of Python 3.11 do not declare for it, as
+// far as nanobind's backend uses it.
 #pragma once
 #include <Python.h>
-#include <structmember.h>
 #include <stddef.h>
+#include <structmember.h>
 #undef PY_VERSION_HEX
 #define PY_VERSION_HEX 0x030C0000
 #ifdef __cplusplus

@@ -39,8 +39,7 @@ void* load_library(const fs::path& name, std::span<const fs::path> folders) {
     std::error_code ignored;
     AddDllDirectory(fs::weakly_canonical(folder, ignored).c_str());
   }
-  const HMODULE library =
-      LoadLibraryExW(name.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+  const HMODULE library = LoadLibraryExW(name.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
   if (library == nullptr) {
     const auto error = static_cast<int>(GetLastError());
     problem = name.string() + ": " + std::system_category().message(error);
