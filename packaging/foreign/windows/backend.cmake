@@ -18,13 +18,13 @@ target_compile_definitions(tendril_nanobind_3 PRIVATE Py_LIMITED_API=0x030C0000)
 target_compile_options(tendril_nanobind_3 PRIVATE "SHELL:-include ${Python_INCLUDE_DIRS}/python312.h")
 set_target_properties(tendril_nanobind_3 PROPERTIES SUFFIX .pyd)
 
-# The compiler's libraries, which exceptions cross together.
+# The compiler's libraries, which exceptions cross together: where the program starts.
 foreach(library libstdc++-6 libgcc_s_seh-1 libwinpthread-1)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library}.dll
     OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
   execute_process(COMMAND ${CMAKE_STRIP} -o ${CMAKE_CURRENT_BINARY_DIR}/${library}.dll ${file}
     COMMAND_ERROR_IS_FATAL ANY)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${library}.dll DESTINATION tendril COMPONENT python)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${library}.dll DESTINATION tendril/bin COMPONENT python)
 endforeach()
 
 # Licenses of what only this wheel has.
