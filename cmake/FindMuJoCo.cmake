@@ -63,6 +63,7 @@ if(MuJoCo_FOUND AND NOT TARGET MuJoCo::MuJoCo)
   add_library(MuJoCo::MuJoCo SHARED IMPORTED)
   set_target_properties(MuJoCo::MuJoCo PROPERTIES
     IMPORTED_LOCATION "${MuJoCo_LIBRARY}"
+    IMPORTED_IMPLIB "${MuJoCo_LIBRARY}"  # on Windows
     INTERFACE_INCLUDE_DIRECTORIES "${MuJoCo_INCLUDE_DIR}")
 endif()
 mark_as_advanced(MuJoCo_INCLUDE_DIR MuJoCo_LIBRARY)

@@ -59,6 +59,12 @@ if(TENDRIL_CCACHE AND TENDRIL_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER
   endif()
 endif()
 
+if(WIN32)
+  # tendril.dll, as other compilers name it
+  set(CMAKE_SHARED_LIBRARY_PREFIX "")
+  set(CMAKE_SHARED_MODULE_PREFIX "")
+endif()
+
 # Where libraries look for others: from their own folder.
 set(tendril_origin "$ORIGIN")
 if(APPLE)
@@ -74,6 +80,49 @@ function(tendril_exports name map)
   endif()
   target_link_options(${name} PRIVATE -Wl,${option}${map})
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${map})
+endfunction()
+
+# tendril_link_without(<target> <library>...): not these static libraries of ours, whose headers the target has all the
+# same: a library for Windows has them, and is linked before. The linker would take the data of a class from an archive
+# all the same, and with them functions that are then defined twice.
+function(tendril_link_without name)
+  get_target_property(remaining ${name} LINK_LIBRARIES)
+  set(seen "")
+  set(options "")
+  set(archives "")
+  set(others "")
+  while(remaining)
+    list(POP_FRONT remaining library)
+    string(REGEX REPLACE "^\\$<(LINK_ONLY|BUILD_INTERFACE):(.*)>$" "\\2" library "${library}")
+    string(REGEX REPLACE "^tendril::" "tendril_" library "${library}")
+    if(library IN_LIST seen)
+      continue()
+    endif()
+    list(APPEND seen "${library}")
+    if(library MATCHES "^-Wl,")
+      list(APPEND options "${library}")
+      continue()
+    endif()
+    set(type "")
+    if(library MATCHES "^tendril_[a-z_]+$" AND TARGET ${library})
+      get_target_property(type ${library} TYPE)
+    endif()
+    if(NOT type STREQUAL STATIC_LIBRARY)
+      list(APPEND others "${library}")
+      continue()
+    endif()
+    get_target_property(needed ${library} LINK_LIBRARIES)
+    list(APPEND remaining ${needed})
+    target_include_directories(${name} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+    string(REPLACE "tendril_" "" short ${library})
+    if(NOT short IN_LIST ARGN)
+      list(APPEND archives $<TARGET_FILE:${library}>)
+    endif()
+  endwhile()
+  set_property(TARGET ${name} PROPERTY LINK_LIBRARIES
+    ${options} -Wl,--start-group ${archives} -Wl,--end-group ${others})
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${archives})
+  target_compile_features(${name} PRIVATE cxx_std_20)
 endfunction()
 
 # tendril_link_whole(<target> <library>...): all of static libraries of ours.

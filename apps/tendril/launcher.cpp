@@ -30,10 +30,10 @@ std::string version_text(int version) {
 std::string version_in(const fs::path& folder, const std::string& required) {
   const std::string pattern = system::library_name("mujoco", "*");
   const std::size_t any = pattern.find('*');
-  if (any == std::string::npos) return {};
+  std::error_code error;
+  if (any == std::string::npos) return fs::exists(folder / pattern, error) ? required : "";
   const std::string prefix = pattern.substr(0, any), suffix = pattern.substr(any + 1);
   std::string found;
-  std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;

@@ -10,6 +10,10 @@ program.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tendril._library import let_libraries_be_found as _let_libraries_be_found
+
+_let_libraries_be_found()
+
 if TYPE_CHECKING:
     from tendril._core import (
         ContinuumRobot,

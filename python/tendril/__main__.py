@@ -2,6 +2,7 @@
 others."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def main() -> int:
         print(visible(f"tendril: {text} [not-loaded]"), file=sys.stderr)
         return 2
     try:
+        if sys.platform == "win32":  # where no program takes the place of another one
+            return subprocess.run([find_program(), *words]).returncode
         os.execv(find_program(), ["tendril", *words])
     except (ValueError, OSError) as error:
         print(visible(f"tendril: {error} [not-loaded]"), file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from tendril._library import library_name
@@ -45,8 +46,21 @@ def require() -> None:
 def _installed() -> str:
     """The version of the engine that would be loaded; "" if there is none."""
     pattern = library_name("mujoco", "*")
+    if "*" not in pattern:
+        return _version_of_header() if (FOLDER / pattern).exists() else ""
     before, _, after = pattern.partition("*")
     libraries = sorted(file.name.removeprefix(before).removesuffix(after) for file in FOLDER.glob(pattern))
     others = [version for version in libraries if version != mujoco_version]
     # Another package may have put its modules over those of mujoco-core, next to whose library its own is then.
     return others[-1] if others else "".join(libraries)
+
+
+def _version_of_header() -> str:
+    """Where the name of the library has no version: that of the header next to it."""
+    try:
+        text = (FOLDER / "include/mujoco/mujoco.h").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    found = re.search(r"#define mjVERSION_HEADER (\d+)", text)
+    number = int(found[1]) if found else 0
+    return f"{number // 1_000_000}.{number // 1_000 % 1_000}.{number % 1_000}"

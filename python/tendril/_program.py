@@ -29,7 +29,7 @@ def find_program() -> str:
 
     That of the package uses its plugin library and this interpreter, by the environment of its process.
     """
-    own = Path(__file__).with_name("bin") / "tendril"
+    own = Path(__file__).with_name("bin") / ("tendril.exe" if sys.platform == "win32" else "tendril")
     if OWN_LIBRARY.exists():
         os.environ.setdefault("TENDRIL_PLUGIN", str(OWN_LIBRARY))
         os.environ.setdefault("TENDRIL_PYTHON", sys.executable)

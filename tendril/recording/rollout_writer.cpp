@@ -313,7 +313,7 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
   rows_dataset = checked(H5Dopen2(group, "rows", H5P_DEFAULT), file, "rows");
   outcome_attribute = checked(H5Aopen(group, "outcome", H5P_DEFAULT), file, "outcome");
   std::error_code problem;
-  std::filesystem::rename(part, file, problem);
+  if (part != file) std::filesystem::rename(part, file, problem);
   if (problem) throw RolloutError(file.string() + ": cannot be created: " + problem.message());
 }
 

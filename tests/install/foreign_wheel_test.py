@@ -2,8 +2,8 @@
 """A wheel for a system that does not run here, compared with the wheel for Linux.
 
 Files that are not compiled have the same names and bytes in both. Each library and program is for the system of the
-wheel's tag, is signed, loads only what that system, the engine's package or the wheel has, and exports what the one for
-Linux exports.
+wheel's tag, is signed (macOS), loads only what that system, the engine's package or the wheel has, and exports what the
+one for Linux exports.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import zipfile
 from pathlib import Path
 
 import lief
-from wheel_test import ROOT, check_size, lines_of
+from wheel_test import LARGEST, ROOT, check_size, lines_of
 
 COMPILED = re.compile(r"tendril/(bin/)?(\w+\.abi3\.so|lib\w+\.(so|dylib)|tendril)")
 #: Debian's libraries and the list of them, which auditwheel adds to the wheel for Linux.
@@ -38,6 +38,9 @@ class MacOS:
     """A library or program for macOS, which dyld loads."""
 
     tag = "cp311-abi3-macosx_11_0_arm64"
+    largest = LARGEST
+    own = frozenset()  # files that only this wheel has
+    python_besides = frozenset()  # names that only this wheel takes from Python
 
     @staticmethod
     def file_of(linux_name):
@@ -124,7 +127,94 @@ def check_signature(content, binary):
         yield "was changed after it was signed"
 
 
-PLATFORMS = {"macos-arm64": MacOS}
+# --- PE --------------------------------------------------------------------------------------------
+class Windows:
+    """A library or program for Windows."""
+
+    tag = "cp311-abi3-win_amd64"
+    largest = 7_700_000  # bytes; 0.8 MB of them are the compiler's libraries and nanobind's backends
+    #: The compiler's libraries; nanobind's backend of the same compiler, for Python 3.11 and for later ones; licenses.
+    own = frozenset(
+        f"tendril/{name}"
+        for name in (
+            "bin/libstdc++-6.dll",
+            "bin/libgcc_s_seh-1.dll",
+            "bin/libwinpthread-1.dll",
+            "_nanobind.pyd",
+            "_nanobind.cp311-win_amd64.pyd",
+            "licenses/gcc-mingw-w64-base.txt",
+            "licenses/libz-mingw-w64-dev.txt",
+            "licenses/mingw-w64-x86-64-dev.txt",
+            "licenses/robin_map.txt",
+        )
+    )
+
+    #: `long` and the characters of paths are other types there.
+    python_besides = frozenset(
+        (
+            "PyLong_FromLongLong",
+            "PyLong_FromUnsignedLongLong",
+            "PyObject_IsTrue",
+            "PyUnicode_AsWideCharString",
+            "PyUnicode_FromWideChar",
+            "PyUnicode_FSDecoder",
+        )
+    )
+
+    @staticmethod
+    def file_of(linux_name):
+        """The name of a compiled file, by its name in the wheel for Linux."""
+        name = re.sub(r"\.abi3\.so$", ".pyd", linux_name)
+        name = re.sub(r"/lib(\w+)\.so$", r"/\1.dll", name)
+        return re.sub(r"/bin/tendril$", "/bin/tendril.exe", name)
+
+    def __init__(self, name, content):
+        self.name, self.binary = name, lief.PE.parse(list(content))
+
+    def problems(self, files):
+        """What is wrong; `files` are those that it may load."""
+        if self.binary is None or self.binary.header.machine != lief.PE.Header.MACHINE_TYPES.AMD64:
+            return ["must be for x86-64"]
+        names = {posixpath.basename(file) for file in files} | {self.python()}
+        absent = [
+            f"loads {library.name}: must be of the system, of this wheel or of the engine's package"
+            for library in self.binary.imports
+            if not SYSTEM_DLL.fullmatch(library.name) and library.name not in names
+        ]
+        return [*check_pe_header(self.name, self.binary), *absent]
+
+    def python(self):
+        return "python311.dll" if "cp311" in self.name else "python3.dll"
+
+    def exports(self):
+        """Without the exceptions of nanobind, which each module shows."""
+        entries = self.binary.get_export().entries if self.binary.has_exports else ()
+        return {entry.name for entry in entries if "8nanobind" not in entry.name}
+
+    def needs_from(self, library):
+        return {entry.name for found in self.binary.imports if found.name == library for entry in found.entries}
+
+    def needs_of_python(self):
+        return self.needs_from(self.python())
+
+
+#: Libraries that every Windows has.
+SYSTEM_DLL = re.compile("(KERNEL32|ADVAPI32|WS2_32|msvcrt)[.]dll", re.IGNORECASE)
+
+
+def check_pe_header(name, binary):
+    kinds = lief.PE.Header.CHARACTERISTICS
+    if binary.header.has_characteristic(kinds.DLL) == name.endswith(".exe"):
+        yield "must be a program" if name.endswith(".exe") else "must be a library"
+    characteristics = lief.PE.OptionalHeader.DLL_CHARACTERISTICS
+    for wanted in (characteristics.DYNAMIC_BASE, characteristics.NX_COMPAT, characteristics.HIGH_ENTROPY_VA):
+        if not binary.optional_header.has(wanted):
+            yield f"must have {wanted}"
+    if name.endswith(".exe") and "UTF-8</activeCodePage>" not in binary.resources_manager.manifest:
+        yield "must have a manifest with the code page UTF-8"
+
+
+PLATFORMS = {"macos-arm64": MacOS, "windows-amd64": Windows}
 
 
 # --- Both wheels -----------------------------------------------------------------------------------
@@ -138,7 +228,9 @@ def check_contents(ours, linux, platform):
     expected = {name: other for name, other in expected.items() if not ADDED.fullmatch(name)}
     for name in sorted(expected.keys() - ours.keys()):
         yield f"{name}: must be in the wheel: {expected[name]} is in the one for Linux"
-    for name in sorted(ours.keys() - expected.keys()):
+    for name in sorted(platform.own - ours.keys()):
+        yield f"{name}: must be in the wheel"
+    for name in sorted(ours.keys() - expected.keys() - platform.own):
         yield f"{name}: must not be in the wheel: it is not in the one for Linux"
     for name in sorted(ours.keys() & expected.keys()):
         about = COMPILED.fullmatch(expected[name]) or ABOUT.fullmatch(name)
@@ -188,12 +280,15 @@ def check_names(ours, linux_content):
     ):
         yield f"exports {len(strange)} names that are not ours, such as {strange[0]}"
     python = {symbol[1] for symbol in symbols if len(symbol) == 2 and symbol[1].startswith(("Py", "_Py"))}
-    if strange := sorted(ours.needs_of_python() - python):
+    if strange := sorted(ours.needs_of_python() - python - ours.python_besides):
         yield f"needs {len(strange)} names that the one for Linux does not take from Python, such as {strange[0]}"
 
 
 def check_compiled(ours, linux, platform, engine):
     files = ours.keys() | {f"mujoco/{file.name}" for file in engine.iterdir()}
+    for name in sorted(platform.own & ours.keys()):
+        if name.endswith(".pyd"):
+            yield from (f"{name}: {problem}" for problem in platform(name, ours[name]).problems(files))
     names = {platform.file_of(name): name for name in linux if COMPILED.fullmatch(name)}
     for name in sorted(names.keys() & ours.keys()):
         parsed = platform(name, ours[name])
@@ -213,7 +308,7 @@ def main():
         program = wheel.getinfo(platform.file_of("tendril/bin/tendril"))
     problems = [
         *([] if program.external_attr >> 16 & 0o100 else [f"{program.filename}: must be executable"]),
-        *check_size(options.wheel),
+        *check_size(options.wheel, platform.largest),
         *check_tag(options.wheel, ours, platform),
         *check_record(ours),
         *check_contents(ours, linux, platform),

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tendril as td
+from tendril import _engine
 
 
 def tendril(*arguments: Any, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -144,6 +145,11 @@ def test_another_engine_is_named_in_one_line(other_engine: Path, words: list[str
     said = done.stdout + done.stderr
     assert f"{there}, must be {td.mujoco_version}: pip install mujoco-core=={td.mujoco_version}" in said
     assert said.count("\n") == 1
+
+
+def test_the_version_of_the_engine_is_in_its_header() -> None:
+    """Where the name of its library has none, as on Windows."""
+    assert _engine._version_of_header() == td.mujoco_version
 
 
 @pytest.mark.parametrize("other_engine", ["3.17.0"], indirect=True)

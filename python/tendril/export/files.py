@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,7 +94,10 @@ def atomic_hdf5(out: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
 
 def in_child(work: Callable[[], None]) -> None:
     """Does what writes with HDF5 in another library in a child process: HDF5 crashes, at the latest when the process
-    ends, when a write has failed. Throws OSError."""
+    ends, when a write has failed. Windows has no such process. Throws OSError."""
+    if sys.platform == "win32":
+        work()
+        return
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
 import shutil
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +18,9 @@ from tendril._files import write_atomically
 from tendril.sweep.inputs import copy_inputs
 from tendril.sweep.plan import DamagedPlan, SweepPlan
 from tendril.sweep.runs import read_plan
+
+if sys.platform != "win32":  # where no sweep runs
+    import fcntl
 
 _FOLDERS = frozenset(("files", "journal", "runs"))
 _OWN = _FOLDERS | {"lock"}  # what a sweep makes before its plan
@@ -55,6 +58,8 @@ def _was_killed(owner: str) -> bool:
 
 def is_running(folder: Path) -> bool:
     """Tells whether a driver has the folder."""
+    if sys.platform == "win32":
+        return False
     try:
         with (folder / "lock").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -9,6 +9,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +25,8 @@ _MIN_FREE = 1 << 16  # bytes
 _PATIENCE = 10.0  # s that an interrupted run has to end, and a killed driver's children
 _PAGE_TIMEOUT = 600.0  # s for the playback of a run
 _PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
+if sys.platform != "win32":
+    _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _die_with(parent: int) -> Callable[[], None]:

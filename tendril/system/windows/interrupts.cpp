@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "tendril/system/interrupt.hpp"
 #include "tendril/system/windows/windows.hpp"

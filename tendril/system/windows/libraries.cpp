@@ -9,6 +9,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+thread_local std::string problem;  // of the last library or symbol
+
 fs::path file_of(HMODULE library) {
   std::wstring name(MAX_PATH, L'\0');
   for (;;) {
@@ -37,15 +39,20 @@ void* load_library(const fs::path& name, std::span<const fs::path> folders) {
     std::error_code ignored;
     AddDllDirectory(fs::weakly_canonical(folder, ignored).c_str());
   }
-  return LoadLibraryExW(name.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+  const HMODULE library = LoadLibraryExW(name.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+  if (library == nullptr) {
+    const auto error = static_cast<int>(GetLastError());
+    problem = name.string() + ": " + std::system_category().message(error);
+  }
+  return library;
 }
 
-std::string library_problem() {
-  return std::system_category().message(static_cast<int>(GetLastError()));
-}
+std::string library_problem() { return problem; }
 
 void* symbol_in(void* library, const char* symbol) noexcept {
-  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), symbol));
+  const auto found = GetProcAddress(static_cast<HMODULE>(library), symbol);
+  if (found == nullptr) problem = std::string(symbol) + ": is not in the library";
+  return reinterpret_cast<void*>(found);
 }
 
 void* symbol_in_loaded(const fs::path& library, const char* symbol) {
@@ -55,7 +62,7 @@ void* symbol_in_loaded(const fs::path& library, const char* symbol) {
 
 void* symbol_in_process(const char* symbol) noexcept {
   for (const HMODULE library : modules())
-    if (void* const found = symbol_in(library, symbol)) return found;
+    if (const auto found = GetProcAddress(library, symbol)) return reinterpret_cast<void*>(found);
   return nullptr;
 }
 

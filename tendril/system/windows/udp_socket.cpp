@@ -1,7 +1,9 @@
 #include "tendril/system/udp_socket.hpp"
 
 #define WIN32_LEAN_AND_MEAN
+#if !defined(NOMINMAX)
 #define NOMINMAX
+#endif
 #include <winsock2.h>
 #include <ws2tcpip.h>
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #define WIN32_LEAN_AND_MEAN
+#if !defined(NOMINMAX)
 #define NOMINMAX
+#endif
 // clang-format off
 #include <windows.h>  // the first
 #include <psapi.h>
