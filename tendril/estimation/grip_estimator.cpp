@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "tendril/kinematics/coordinates.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
