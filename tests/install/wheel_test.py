@@ -37,7 +37,10 @@ OUTSIDE = re.compile(
 )
 OUTSIDE_PYTHON = {"mujoco", "numpy", "nanobind_backend"}
 #: Libraries that a Linux of the wheel's tag has, or the engine's package.
-PRESENT = re.compile(r"lib(c|m|z|stdc\+\+|gcc_s|mujoco)\.so\.[0-9.]+|ld-linux-[a-z0-9-]+\.so\.\d")
+PRESENT = re.compile(r"lib(c|dl|m|pthread|rt|z|stdc\+\+|gcc_s|mujoco)\.so\.[0-9.]+|ld-linux-[a-z0-9-]+\.so\.\d")
+GLIBC = 28  # 2.28, as the engine's wheel
+#: Names of the engine, of Python, and of zlib's first version.
+UNVERSIONED = re.compile(r"mju?_|mjcb_|mjp_|mjr_|mjs_|mjv_|_?Py|(compress2?|(inflate|deflate)(Init_|Init2_|End)?)$")
 SYSROOT = ROOT / "build/aarch64/sysroot"
 #: Machines of the wheel's tag, as readelf names them.
 MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
@@ -118,6 +121,8 @@ def check_size(file, largest=LARGEST):
 def check_platform(wheel, tag):
     """Libraries and program are for the machine of the tag, and what they need is in the wheel or on every computer."""
     problems = []
+    if (glibc := int(re.search(r"manylinux_2_(\d+)", tag)[1])) > GLIBC:
+        problems.append(f"{tag}: needs glibc 2.{glibc}: must start on 2.{GLIBC}")
     machine = next(name for ending, name in MACHINES.items() if tag.endswith(ending))
     names = [name for name in wheel.namelist() if re.search(r"\.so(\.[0-9.]+)?$|/bin/tendril$", name)]
     own = {Path(name).name for name in names}
@@ -134,6 +139,24 @@ def check_platform(wheel, tag):
                 if outside := [entry for entry in path.split(":") if not entry.startswith("$ORIGIN")]:
                     problems.append(f"{name}: searches {outside[0]}: must be below $ORIGIN")
     return problems
+
+
+def check_names(wheel):
+    """Names of the C and C++ libraries have a version, of which the wheel's tag is made. One without a version is of
+    the engine, of Python, of zlib, or of the wheel."""
+    needed, own = {}, set()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in wheel.namelist():
+            if not re.search(r"\.so(\.[0-9.]+)?$|/bin/tendril$", name):
+                continue
+            for line in lines_of("nm", "--dynamic", wheel.extract(name, folder)):
+                *_, kind, symbol = line.split()
+                if kind == "U" and "@" not in symbol:
+                    needed.setdefault(symbol, name)
+                elif kind not in "Uwv":
+                    own.add(symbol.partition("@")[0])
+    missing = sorted(symbol for symbol in needed.keys() - own if not UNVERSIONED.match(symbol))
+    return [f"{needed[symbol]}: {symbol}: must have a version, or be in the wheel" for symbol in missing]
 
 
 def check_copies(build):
@@ -177,7 +200,8 @@ def main():
     build = str(options.build.resolve())
     problems = check_size(options.wheel) + check_copies(build)
     with zipfile.ZipFile(options.wheel) as wheel:
-        problems += check_licenses(wheel, build) + check_platform(wheel, options.wheel.stem)
+        problems += check_licenses(wheel, build) + check_names(wheel)
+        problems += check_platform(wheel, options.wheel.stem)
     if options.source:
         problems += check_source(options.source, build)
     for problem in problems:
