@@ -30,16 +30,14 @@ class DriveLog final : public StepLog {
 }  // namespace
 
 void bind_drive_log(nb::module_& module) {
-  module.def("_use_log", [](const nb::capsule& driver, const nb::capsule& options,
-                            const nb::capsule& safety, const std::filesystem::path& robot,
-                            const std::filesystem::path& file) {
+  module.def("_use_log", [](const nb::capsule& capsule, const std::filesystem::path& file) {
     mujoco();
-    auto& of = *static_cast<PyDriver*>(driver.data());
-    of.use_log(std::make_unique<DriveLog>(
-        robot, file, of.loop(),
-        simulation::DriverSettings{.robot = of.loop().driver().robot().text,
-                                   .driver = *static_cast<ArmDriver::Options*>(options.data()),
-                                   .safety = *static_cast<DriveSafety*>(safety.data())}));
+    auto& driver = *static_cast<PyDriver*>(capsule.data());
+    driver.use_log(std::make_unique<DriveLog>(
+        driver.file(), file, driver.loop(),
+        simulation::DriverSettings{.robot = driver.loop().driver().robot().text,
+                                   .driver = driver.options(),
+                                   .safety = driver.safety()}));
   });
 }
 

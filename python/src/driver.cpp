@@ -15,14 +15,11 @@ void bind_driver(nb::module_& module) {
              nb::object gravity, const std::optional<std::filesystem::path>& log) {
             DriveSafety safety{.stale_after = stale_after};
             if (speed_limit) safety.speed_limit = *speed_limit;
-            const ArmDriver::Options options =
-                PyDriver::options(timestep, link_delay, orientation, gravity);
-            new (self) PyDriver(file, options, safety);
+            new (self) PyDriver(
+                file, PyDriver::options_of(timestep, link_delay, orientation, gravity), safety);
             if (!log) return;
             try {
-              nb::module_::import_("tendril._sim")
-                  .attr("_use_log")(nb::capsule(self), nb::capsule(&options), nb::capsule(&safety),
-                                    file, *log);
+              nb::module_::import_("tendril._sim").attr("_use_log")(nb::capsule(self), *log);
             } catch (...) {
               self->~PyDriver();
               throw;

@@ -39,7 +39,10 @@ class PyDriver {
  public:
   PyDriver(const std::filesystem::path& file, const ArmDriver::Options& options,
            const DriveSafety& safety)
-      : driver_(load_as<ContinuumDescription>(file), options),
+      : file_(file),
+        options_(options),
+        safety_(safety),
+        driver_(load_as<ContinuumDescription>(file), options),
         loop_(driver_, safety),
         message_(driver_),
         readings_(driver_.reading_count(), 0.0),
@@ -49,6 +52,9 @@ class PyDriver {
   PyDriver(const PyDriver&) = delete;
   PyDriver& operator=(const PyDriver&) = delete;
 
+  [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
+  [[nodiscard]] const ArmDriver::Options& options() const noexcept { return options_; }
+  [[nodiscard]] const DriveSafety& safety() const noexcept { return safety_; }
   [[nodiscard]] const DriveLoop& loop() const noexcept { return loop_; }
   void use_log(std::unique_ptr<StepLog> log) {
     log_ = std::move(log);
@@ -123,19 +129,15 @@ class PyDriver {
       X_BG = pose_of(pose.all());
       message.target = &X_BG;
     }
-    if (!log_) {
-      (void)loop_.step(time, readings ? &message : nullptr, commands_);
-      return commands();
-    }
     const auto begin = std::chrono::steady_clock::now();
     std::span<double> numbers;
-    if (readings) {
+    if (log_ && readings) {
       numbers = numbers_;
       message_.pack(readings_, message.arrived, {}, commands_, message.target, numbers);
     }
     (void)loop_.step(time, readings ? &message : nullptr, commands_);
-    const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
-    {
+    if (log_) {
+      const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
       const nb::gil_scoped_release unlocked;
       log_->take(
           {.time = time, .duration = duration.count(), .message = numbers, .commands = commands_});
@@ -143,8 +145,8 @@ class PyDriver {
     return commands();
   }
 
-  static ArmDriver::Options options(double timestep, double link_delay, nb::handle orientation,
-                                    nb::handle gravity) {
+  static ArmDriver::Options options_of(double timestep, double link_delay, nb::handle orientation,
+                                       nb::handle gravity) {
     ArmDriver::Options all{
         .timestep = timestep, .link_delay = link_delay, .are_forces_late = false};  // of a robot
     if (!gravity.is_none()) {
@@ -208,6 +210,9 @@ class PyDriver {
     }
   }
 
+  std::filesystem::path file_;
+  ArmDriver::Options options_;
+  DriveSafety safety_;
   ArmDriver driver_;
   DriveLoop loop_;
   RobotMessage message_;         // for the log
