@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "simulation/files/manifest.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -253,9 +253,7 @@ class Screen {
 };
 
 double number_of(const std::string& text, const std::string& whole) {
-  double value = 0.0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return value;
+  if (const std::optional<double> value = read_number(text)) return *value;
   throw ModelError(fmt::format(
       "--strobe: {}: must be a whole number of instants, or times divided by commas", whole));
 }

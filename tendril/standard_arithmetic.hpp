@@ -3,9 +3,22 @@
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
+#include <cmath>
 #include <cstdint>
 
 namespace tendril {
+
+/// sqrt(x^2 + y^2) within 2 units of the last place, without overflow on the way. The same bits on
+/// every machine: `std::hypot` rounds by the version of the C library.
+[[nodiscard]] inline double hypotenuse(double x, double y) noexcept {
+  const double square = x * x + y * y;
+  if (square > 1e-280 && square < 1e280) return std::sqrt(square);
+  const double a = std::abs(x), b = std::abs(y);
+  const double larger = a < b ? b : a, smaller = a < b ? a : b;
+  if (!(larger > 0.0)) return a + b;
+  const double ratio = smaller / larger;
+  return larger * std::sqrt(1.0 + ratio * ratio);
+}
 
 /// While it lives, this thread rounds to the nearest number and keeps denormal ones, whatever
 /// another library has set: results have the same bits. Reads two registers if nothing is to

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -26,6 +24,7 @@
 #include "simulation/files/manifest.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 #include "tendril/visible_text.hpp"
 
 namespace tendril {
@@ -34,18 +33,10 @@ namespace {
 constexpr int kExitDiverged = 3;
 constexpr int kExitInputOutput = 4;
 
-template <class Number>
-std::optional<Number> parsed(const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 double run_duration(const RunArguments& arguments) {
-  const std::optional<double> duration = parsed<double>(arguments.duration);
+  const std::optional<double> duration = read_number(arguments.duration);
   if (!duration || !(*duration > 0.0) || !(*duration <= simulation::kLongestRun))
     throw ModelError(
         fmt::format("--duration: {}: must be a time in (0, 1e6] s", arguments.duration));
@@ -58,7 +49,7 @@ simulation::RunChanges changes_of(const RunArguments& arguments) {
   simulation::RunChanges changes;
   if (!arguments.duration.empty()) changes.duration = run_duration(arguments);
   if (!arguments.seed.empty()) {
-    const auto seed = parsed<std::int64_t>(arguments.seed);
+    const auto seed = read_integer<std::int64_t>(arguments.seed);
     if (!seed || *seed < 0) {
       throw ModelError(fmt::format("--seed: {}: must be an integer in [0, 2^63)", arguments.seed));
     }

@@ -1,10 +1,10 @@
 #include "controllers/interface/settings.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 
 namespace tendril {
 namespace {
@@ -28,18 +28,13 @@ std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
-bool parse(std::string_view text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
-}
-
 double parsed(const SettingInfo& info, std::string_view text) {
-  double value = 0.0;
-  if (!parse(text, value) || !info.range.contains(value)) {
+  const std::optional<double> value = read_number(text);
+  if (!value || !info.range.contains(*value)) {
     const std::string allowed = to_string(info.range);
     refuse(info.name, text, allowed == "finite" ? "a finite number" : allowed);
   }
-  return value;
+  return *value;
 }
 
 }  // namespace
@@ -113,9 +108,9 @@ std::vector<double> Settings::numbers(std::string_view name) const {
   std::vector<double> values;
   for (std::string_view rest = given(name); !trimmed(rest).empty();) {
     const std::string_view word = next_word(rest);
-    double value = 0.0;
-    if (!parse(word, value)) refuse(name, word, "finite numbers separated by spaces");
-    values.push_back(value);
+    const std::optional<double> value = read_number(word);
+    if (!value) refuse(name, word, "finite numbers separated by spaces");
+    values.push_back(*value);
   }
   return values;
 }

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
-#include <system_error>
 
 #include "simulation/files/output_error.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 #include "tendril/system/interrupt.hpp"
 
 namespace tendril::simulation {
@@ -45,11 +43,7 @@ std::string quoted(std::string_view text) {
 
 std::optional<double> parsed_number(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  return read_number(text);
 }
 
 }  // namespace
@@ -260,16 +254,12 @@ void CsvWriter::field(std::string_view text) {
 
 void CsvWriter::field(double value) {
   separate();
-  char text[32];
-  const auto result = std::to_chars(std::begin(text), std::end(text), value);
-  buffer_.append(text, result.ptr);
+  append_number(buffer_, value);
 }
 
 void CsvWriter::field(long value) {
   separate();
-  char text[32];
-  const auto result = std::to_chars(std::begin(text), std::end(text), value);
-  buffer_.append(text, result.ptr);
+  buffer_ += std::to_string(value);
 }
 
 void CsvWriter::field(double value, int decimals) {

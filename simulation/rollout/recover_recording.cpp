@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "simulation/files/part_file.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -47,19 +47,12 @@ void visit_blocks(RolloutReader& reader, const Use& use, const Refuse& refuse) {
   }
 }
 
-template <class Number>
-Number number(const std::string& text) {
-  Number value{};
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 RolloutAttributes typed(const std::map<std::string, std::string>& attributes) {
   RolloutAttributes result(attributes.begin(), attributes.end());
   if (const auto seed = attributes.find("seed"); seed != attributes.end())
-    result["seed"] = number<std::int64_t>(seed->second);
+    result["seed"] = read_integer<std::int64_t>(seed->second).value_or(0);
   if (const auto timestep = attributes.find("timestep"); timestep != attributes.end())
-    result["timestep"] = number<double>(timestep->second);
+    result["timestep"] = read_number(timestep->second).value_or(0.0);
   return result;
 }
 

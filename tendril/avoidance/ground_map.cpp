@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -76,7 +77,7 @@ struct Marker {
 
   void mark(int column, int row, int width, int height, double z) {
     const Vector2d middle = low + cell * Vector2d(column + 0.5 * width, row + 0.5 * height);
-    const double half = 0.5 * cell * std::hypot(width - 1, height - 1) + 0.5 * cell;
+    const double half = 0.5 * cell * hypotenuse(width - 1, height - 1) + 0.5 * cell;
     if (obstacles.nearest(Vector3d(middle.x(), middle.y(), z), half).obstacle < 0) return;
     if (width == 1 && height == 1) {
       table[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +

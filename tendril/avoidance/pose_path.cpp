@@ -8,6 +8,7 @@
 
 #include "tendril/kinematics/turning.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 
 namespace tendril {
 namespace {
@@ -27,7 +28,7 @@ std::vector<std::string> column_names(const ContinuumRobot& robot) {
   return names;
 }
 
-std::string number_text(double value) {
+std::string fixed_text(double value) {
   std::array<char, 64> text{};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value,
                                           std::chars_format::fixed, kDigits);
@@ -57,15 +58,12 @@ class Row {
       refuse(std::to_string(words.size()) + " columns: must be " + std::to_string(names.size()));
     }
     for (std::size_t i = 0; i < words.size(); ++i) {
-      double value = 0.0;
-      const std::string_view word = words[i];
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (error != std::errc{} || end != word.data() + word.size() ||
-          !(std::abs(value) <= kLargest)) {
-        refuse("column " + names[i] + " = " + std::string(word) +
+      const std::optional<double> value = read_number(words[i]);
+      if (!value || std::abs(*value) > kLargest) {
+        refuse("column " + names[i] + " = " + std::string(words[i]) +
                ": must be a finite number, at most 1e6");
       }
-      values_.push_back(value);
+      values_.push_back(*value);
     }
   }
 
@@ -141,13 +139,13 @@ std::string pose_path_header(const ContinuumRobot& robot) {
 std::string pose_path_csv(const ContinuumRobot& robot, const PosePath& path) {
   std::string text = pose_path_header(robot) + '\n';
   for (const PathPose& pose : path) {
-    text += number_text(pose.waypoint);
+    text += fixed_text(pose.waypoint);
     for (const SectionState& state : in_own_frames(robot, pose.states)) {
       for (const double value : {state.theta, state.phi, state.extension})
-        text += ',' + number_text(value);
+        text += ',' + fixed_text(value);
     }
-    if (robot.base().feed_limit > 0.0) text += ',' + number_text(pose.base.feed);
-    if (robot.base().spin) text += ',' + number_text(pose.base.spin);
+    if (robot.base().feed_limit > 0.0) text += ',' + fixed_text(pose.base.feed);
+    if (robot.base().spin) text += ',' + fixed_text(pose.base.spin);
     text += '\n';
   }
   return text;

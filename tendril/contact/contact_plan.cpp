@@ -1,26 +1,18 @@
 #include "tendril/contact/contact_plan.hpp"
 
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <sstream>
 #include <variant>
 
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 
 namespace tendril {
 namespace {
 
-std::string number_text(double value) {
-  std::array<char, 32> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), result.ptr};
-}
-
 template <class... Numbers>
 void write_line(std::string& out, const char* word, Numbers... numbers) {
   out += word;
-  ((out += ' ' + number_text(numbers)), ...);
+  (append_number(out += ' ', numbers), ...);
   out += '\n';
 }
 
@@ -32,12 +24,9 @@ class Line {
     std::istringstream in(text.substr(0, text.find('#')));
     in >> word_;
     for (std::string token; in >> token;) {
-      double value = 0.0;
-      const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-      if (error != std::errc{} || end != token.data() + token.size() || !std::isfinite(value)) {
-        refuse(token + ": must be a finite number");
-      }
-      numbers_.push_back(value);
+      const std::optional<double> value = read_number(token);
+      if (!value) refuse(token + ": must be a finite number");
+      numbers_.push_back(*value);
     }
   }
 
@@ -91,7 +80,7 @@ std::string contact_plan_text(const ContactPlan& plan) {
     } else {
       out += "polygon";
       for (const Eigen::Vector2d& corner : std::get<Polygon>(obstacle).corners) {
-        out += ' ' + number_text(corner.x()) + ' ' + number_text(corner.y());
+        out += ' ' + shortest_text(corner.x()) + ' ' + shortest_text(corner.y());
       }
       out += '\n';
     }
@@ -117,23 +106,23 @@ ContactPlan parse_contact_plan(std::string_view text, const std::string& name) {
       plan.base = {{line.at(0), line.at(1)}, line.at(2)};
     } else if (line.word() == "body_radius") {
       line.expect(1, "R");
-      if (line.at(0) < 0.0) line.refuse(number_text(line.at(0)) + ": must be at least 0");
+      if (line.at(0) < 0.0) line.refuse(shortest_text(line.at(0)) + ": must be at least 0");
       plan.body_radius = line.at(0);
     } else if (line.word() == "disc" || line.word() == "polygon") {
       read_obstacle(line, plan.scene);
     } else if (line.word() == "arc") {
       line.expect(2, "CURVATURE LENGTH");
       if (line.at(1) <= 0.0) {
-        line.refuse("length = " + number_text(line.at(1)) + ": must be positive");
+        line.refuse("length = " + shortest_text(line.at(1)) + ": must be positive");
       }
       arcs.emplace_back(line.at(0), line.at(1));
     } else if (line.word() == "contact") {
       line.expect(4, "X Z RADIUS SIDE");
       if (line.at(2) < 0.0) {
-        line.refuse("radius = " + number_text(line.at(2)) + ": must be at least 0");
+        line.refuse("radius = " + shortest_text(line.at(2)) + ": must be at least 0");
       }
       if (line.at(3) != 1.0 && line.at(3) != -1.0) {
-        line.refuse("side = " + number_text(line.at(3)) + ": must be 1 or -1");
+        line.refuse("side = " + shortest_text(line.at(3)) + ": must be 1 or -1");
       }
       plan.contacts.push_back({{line.at(0), line.at(1)},
                                line.at(2),

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +12,7 @@
 
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 
 namespace tendril {
 namespace {
@@ -35,11 +35,9 @@ struct Line {
     Vector3d p;
     for (std::size_t i = 0; i < 3; ++i) {
       const std::string& word = words[first + i];
-      double value = 0.0;
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value))
-        refuse(fmt::format("{}: must be a finite number", word));
-      p[static_cast<Eigen::Index>(i)] = value;
+      const std::optional<double> value = read_number(word);
+      if (!value) refuse(fmt::format("{}: must be a finite number", word));
+      p[static_cast<Eigen::Index>(i)] = *value;
     }
     return p;
   }
@@ -65,11 +63,10 @@ TriangleMesh read_obj(const std::string& text, const std::string& file) {
     std::vector<int> corners;
     for (std::size_t i = 1; i < line.words.size(); ++i) {
       const std::string word = line.words[i].substr(0, line.words[i].find('/'));
-      int index = 0;
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
+      int index = read_integer<int>(word).value_or(0);
       const int count = static_cast<int>(mesh.vertices.size());
       if (index < 0) index += count + 1;  // counted from the last one
-      if (error != std::errc{} || end != word.data() + word.size() || index < 1 || index > count)
+      if (index < 1 || index > count)
         line.refuse(fmt::format("{}: must be the number of a vertex above", line.words[i]));
       corners.push_back(index - 1);
     }

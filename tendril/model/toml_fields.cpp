@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,6 +12,7 @@
 
 #include "tendril/model/key_log.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 #include "tendril/renamed.hpp"
 #include "tendril/system/file_descriptor.hpp"
 
@@ -166,10 +166,8 @@ std::vector<toml::table*> list_tables(toml::array& list, std::string_view name,
     tables.push_back(node.as_table());
   }
   if (number == "*") return tables;
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
-  if (error != std::errc{} || end != number.data() + number.size() || index < 1 ||
-      index > tables.size()) {
+  const std::size_t index = read_integer<std::size_t>(number).value_or(0);
+  if (index < 1 || index > tables.size()) {
     throw ModelError(fmt::format("{}'{}' is no {}, must be * or in [1, {}]", place, number, name,
                                  tables.size()));
   }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "tendril/model_error.hpp"
+#include "tendril/number_text.hpp"
 #include "tendril/path/path.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -62,14 +63,12 @@ std::array<std::size_t, kColumns.size()> read_header(std::string_view line) {
 }
 
 double number(std::string_view text, std::size_t row, std::string_view column) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::optional<double> value = read_number(text);
   const bool is_radius = column == "radius";
-  if (error != std::errc{} || end != text.data() + text.size() || !(std::abs(value) <= kLargest) ||
-      (is_radius && !(value > 0.0)))
+  if (!value || std::abs(*value) > kLargest || (is_radius && !(*value > 0.0)))
     refuse(row, "column " + std::string(column) + ": \"" + std::string(text) + "\": must be a " +
                     (is_radius ? "number > 0" : "finite number") + ", at most 1e6");
-  return value;
+  return *value;
 }
 
 /// Appends a row to the branch of its name.
@@ -233,7 +232,7 @@ double RoundCone::distance(const Vector3d& p) const noexcept {
       std::abs(slope) >= 1.0
           ? (slope > 0.0 ? 0.0 : length)
           : std::clamp(along - across * slope / std::sqrt(1.0 - slope * slope), 0.0, length);
-  return std::hypot(along - s, across) - (start_radius - s * slope);
+  return hypotenuse(along - s, across) - (start_radius - s * slope);
 }
 
 std::vector<RoundCone> round_cones(const CenterlineBranch& branch) {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <limits>
 
+#include "tendril/number_text.hpp"
 #include "tendril/recording/hdf5_support.hpp"
 #include "tendril/recording/rollout_file.hpp"
 #include "tendril/recording/rollout_format.hpp"
@@ -146,11 +146,14 @@ bool read_text(const Handle& type, std::size_t most, std::string& text, const Re
 }
 
 template <class Number>
-bool read_number(hid_t attribute, hid_t memory_type, std::string& text) {
+bool read_value(hid_t attribute, hid_t memory_type, std::string& text) {
   Number number{};
   if (!is_scalar(attribute) || H5Aread(attribute, memory_type, &number) < 0) return false;
-  char digits[32];
-  text.assign(digits, std::to_chars(digits, std::end(digits), number).ptr);
+  if constexpr (std::is_floating_point_v<Number>) {
+    text = shortest_text(number);
+  } else {
+    text = std::to_string(number);
+  }
   return true;
 }
 
@@ -159,9 +162,9 @@ bool read_attribute(hid_t attribute, std::string& text) {
   const Handle type(H5Aget_type(attribute));
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
-      return read_number<std::int64_t>(attribute, H5T_NATIVE_INT64, text);
+      return read_value<std::int64_t>(attribute, H5T_NATIVE_INT64, text);
     case H5T_FLOAT:
-      return read_number<double>(attribute, H5T_NATIVE_DOUBLE, text);
+      return read_value<double>(attribute, H5T_NATIVE_DOUBLE, text);
     default:
       return is_scalar(attribute) && read_text(type, kMaxAttribute, text, [&](char* buffer) {
                return H5Aread(attribute, type, buffer);
