@@ -7,6 +7,7 @@
 
 #include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 
@@ -78,8 +79,8 @@ SensedSnake::SensedSnake(Parameters parameters)
       refuse("no gravity holds the snake on level ground");
     HeadEstimatorOptions options;
     options.gravity = g;
-    options.rate_noise = std::hypot(imu.rate_deviation, kRateModel);
-    options.force_noise = std::hypot(imu.force_deviation, kForceModel);
+    options.rate_noise = hypotenuse(imu.rate_deviation, kRateModel);
+    options.force_noise = hypotenuse(imu.force_deviation, kForceModel);
     options.start_bias = imu.rate_bias;
     head_.emplace(options, parameters_.timestep);
     odometry_.emplace(GroundBody{.link_lengths = parameters_.link_lengths,
@@ -156,7 +157,7 @@ void SensedSnake::move_head(std::span<double> next, bool has_sample) noexcept {
   // White noise as strong as what is correlated over kSlipTime.
   const double strength = std::sqrt(std::max(1.0, 2.0 * kSlipTime / advanced));
   const double slip = (head_->has_unit(own) ? kSlip : kLostSlip) * result.link_speed;
-  head_->correct_velocity(own, result.velocity, strength * std::hypot(slip, kLeastSlip));
+  head_->correct_velocity(own, result.velocity, strength * hypotenuse(slip, kLeastSlip));
   head_->correct_height(own, result.head_height, strength * kHeightDeviation);
 }
 

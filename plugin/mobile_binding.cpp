@@ -16,6 +16,7 @@
 #include "tendril/model/mobile/sensors.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -241,7 +242,7 @@ bool MobileBinding::measure(const mjModel* m, const mjData* d,
     joint_speed = std::max(joint_speed, std::abs(state.velocity));
   }
   speed_use_ =
-      std::max({std::hypot(out.base_velocity.x, out.base_velocity.y) / speeds_.platform_speed,
+      std::max({hypotenuse(out.base_velocity.x, out.base_velocity.y) / speeds_.platform_speed,
                 std::abs(out.base_velocity.heading) / speeds_.turn_speed,
                 joint_speed / speeds_.joint_speed});
 

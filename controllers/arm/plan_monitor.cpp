@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril {
 namespace {
 
@@ -53,7 +55,7 @@ PlanMonitor::Contacts PlanMonitor::count_contacts(const CandidatePlan& plan,
     const bool touches = std::any_of(
         measurement.contacts.begin(), measurement.contacts.end(), [&](const MeasuredContact& c) {
           return !c.is_guide &&
-                 std::hypot(c.position.x() - center.x(), c.position.z() - center.z()) <= reach;
+                 hypotenuse(c.position.x() - center.x(), c.position.z() - center.z()) <= reach;
         });
     if (touches) {
       ++counted.made;

@@ -5,6 +5,7 @@
 
 #include "tendril/kinematics/turning.hpp"
 #include "tendril/kinematics/wrap_angle.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -50,7 +51,7 @@ void SectionTurns::twist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::Vector
     double &u = q[section.bend], &v = q[section.bend + 1];
     double &u_rate = q_rate[section.bend], &v_rate = q_rate[section.bend + 1];
     if (section.servo >= 0) {
-      const double theta = std::hypot(u, v);
+      const double theta = hypotenuse(u, v);
       double &angle = turns[turn], &rate = rates[turn];
       ++turn;
       rate = 0.0;

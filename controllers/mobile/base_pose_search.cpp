@@ -7,6 +7,7 @@
 
 #include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/wrap_angle.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -109,7 +110,7 @@ void BasePoseSearch::list_candidates(const TipTarget& target, const PlatformPose
   const double height = goal.z() - X_PB.translation().z(), length = robot_.arm.max_length();
   const double reach = std::sqrt(std::max(0.0, length * length - height * height));
   const Vector3d axis = X_PB.linear().col(2);
-  const bool upright = std::hypot(axis.x(), axis.y()) < kVertical;
+  const bool upright = hypotenuse(axis.x(), axis.y()) < kVertical;
   const double azimuth = std::atan2(axis.y(), axis.x());
   for (int k = 0; k < kDirections; ++k) {
     const double direction = 2.0 * pi * (k + kRoundShift * round) / kDirections;
@@ -123,7 +124,7 @@ void BasePoseSearch::list_candidates(const TipTarget& target, const PlatformPose
         const Vector2d at =
             foot - Eigen::Rotation2Dd(heading) * Vector2d(X_PB.translation().head<2>());
         const PlatformPose pose{at.x(), at.y(), heading};
-        candidates_.push_back({pose, std::hypot(at.x() - from.x, at.y() - from.y),
+        candidates_.push_back({pose, hypotenuse(at.x() - from.x, at.y() - from.y),
                                static_cast<int>(candidates_.size())});
       }
     }

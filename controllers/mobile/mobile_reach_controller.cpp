@@ -7,6 +7,7 @@
 
 #include "controllers/interface/obstacle_settings.hpp"
 #include "tendril/mobile/support.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -334,7 +335,7 @@ bool MobileReachController::back_away(std::span<double> next) noexcept {
   v_ = velocity;
   rate_.setZero();
   motion_.step(stop_, rate_, x_, v_);
-  travel_(next) += std::hypot(x_[0] - plan[0], x_[1] - plan[1]);
+  travel_(next) += hypotenuse(x_[0] - plan[0], x_[1] - plan[1]);
   plan = x_;
   velocity = v_;
   return true;
@@ -372,7 +373,7 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
   } else {
     motion_.brake(x_, v_);
   }
-  travel_(next) += std::hypot(x_[0] - plan[0], x_[1] - plan[1]);
+  travel_(next) += hypotenuse(x_[0] - plan[0], x_[1] - plan[1]);
   plan = x_;
   velocity = v_;
 }

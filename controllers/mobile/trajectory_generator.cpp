@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril {
 namespace {
 
@@ -27,7 +29,7 @@ TrajectoryGenerator::TrajectoryGenerator(const MobileRobot& robot, const MobileS
 
 double TrajectoryGenerator::ratio(const MobileConfiguration& v,
                                   const Eigen::VectorXd& limits) const noexcept {
-  double most = std::hypot(v[0], v[1]) / limits[0];
+  double most = hypotenuse(v[0], v[1]) / limits[0];
   for (Eigen::Index k = 2; k < v.size(); ++k) most = std::max(most, std::abs(v[k]) / limits[k]);
   return most;
 }
@@ -60,7 +62,7 @@ void TrajectoryGenerator::step(const MobileConfiguration& goal,
         std::min(speed_[k], braking_speed(distance, kBrakingFraction * acceleration_[k]));
     gain = std::min(gain, fastest / distance);
   };
-  slow_for(std::hypot(desired_[0], desired_[1]), 0);
+  slow_for(hypotenuse(desired_[0], desired_[1]), 0);
   for (Eigen::Index k = 2; k < desired_.size(); ++k) slow_for(std::abs(desired_[k]), k);
   desired_ = goal_rate + gain * desired_;
   desired_ /= std::max(1.0, ratio(desired_, speed_));

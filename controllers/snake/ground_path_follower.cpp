@@ -16,6 +16,7 @@
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/snake/cubic_spline.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -393,7 +394,7 @@ void GroundPathFollower::guide(const Line& path, const Location& location, std::
   const double remaining = path.length() - s_(memory);
   guidance.gained = std::max(0.0, nearest_(memory) - remaining);
   if (guidance.gained > 0.0) nearest_(memory) = remaining;
-  guidance.path_error = std::hypot(location.aside, std::min(0.0, remaining));
+  guidance.path_error = hypotenuse(location.aside, std::min(0.0, remaining));
   guidance.direction = location.tangent - std::atan2(location.aside, look_ahead_);
   guidance.remaining = std::max(0.0, remaining);
   if (s_(memory) >= 0.0 && std::abs(location.aside) < tolerance_) on_path_(memory) = true;

@@ -14,6 +14,7 @@
 #include "tendril/path/path.hpp"
 #include "tendril/path/smooth_step.hpp"
 #include "tendril/snake/curve_check.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -169,7 +170,7 @@ SnakePathController::SnakePathController(const SnakeContext& context)
 void SnakePathController::check_first_waypoint() const {
   const Vector3d& first = waypoints_.front();
   const double least = is_fixed_ ? -kOffAxis : kMinSpacing;
-  if (std::hypot(first.y(), first.z()) <= kOffAxis && first.x() >= least) return;
+  if (hypotenuse(first.y(), first.z()) <= kOffAxis && first.x() >= least) return;
   throw ModelError(fmt::format("waypoints: point 1 ({:g} {:g} {:g}): must be (x 0 0) with {}",
                                first.x(), first.y(), first.z(),
                                is_fixed_ ? "x >= 0: the path begins at the fixed base"
@@ -427,7 +428,7 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
     const Vector3d aside = to_target - ahead * along;
     const double off = aside.norm();
     // No point within the circle of largest curvature can be reached.
-    if (std::atan2(off, ahead) > largest_rotation && std::hypot(ahead, off - radius) < radius)
+    if (std::atan2(off, ahead) > largest_rotation && hypotenuse(ahead, off - radius) < radius)
       return report_status(ControllerStatus::PathTooTight);
     // The change of direction varies from point to point by at most its largest value; after a
     // complete piece the path continues straight.

@@ -12,6 +12,7 @@
 #include "tendril/ik/auto_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril::simulation::generate {
 namespace {
@@ -237,7 +238,7 @@ std::vector<GeneratedFile> touch(RandomStream& draws, double difficulty) {
                        fmt::format("{}max = {:.4f}", window, 2.0 * force)) +
                  check("tip along the surface", "sensor:offset:max",
                        fmt::format("{}max = {:.6f}", window,
-                                   std::hypot(body.radius + task.depth, kAllowedOffset)))},
+                                   hypotenuse(body.radius + task.depth, kAllowedOffset)))},
             {"scene.xml", scene},
             {"arm.toml", arm}};
   }

@@ -14,6 +14,7 @@
 #include "tendril/model/continuum/mjcf.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/notice.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -102,7 +103,7 @@ std::vector<SectionState> start_of(const mjModel& model, const mjData& data, con
     }
     SectionState state;
     state.extension = std::clamp(s, 0.0, section.variable_length());
-    state.theta = std::min(std::hypot(u, v), section.bend_angle_limit_at(state.extension));
+    state.theta = std::min(hypotenuse(u, v), section.bend_angle_limit_at(state.extension));
     twist += position_of(model, data, arm.names(names::turn(i + 1)));
     state.phi = std::atan2(v, u) + twist;
     states.push_back(state);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -199,7 +200,7 @@ std::vector<PlanarObstacle> section(const Solid& solid, double body_radius) {
   const double slab = kWithin * body_radius;
   const Isometry3d& X = solid.X_BO;
   const Vector3d axis = X.linear().col(2), center = X.translation();
-  const bool across = std::hypot(axis.x(), axis.z()) <= kAcross;
+  const bool across = hypotenuse(axis.x(), axis.z()) <= kAcross;
   const auto one = [](std::optional<PlanarObstacle> obstacle) {
     std::vector<PlanarObstacle> all;
     if (obstacle) all.push_back(std::move(*obstacle));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 
@@ -153,7 +154,8 @@ Vector2d GroundOdometry::find_velocity(const Vector2d& last_center, const Vector
       const Vector2d aside(-point.along.y(), point.along.x());
       const Vector2d own = point.velocity.head<2>(), slip = own + v;
       const double weight =
-          point.force / std::hypot(along * point.along.dot(slip), across * aside.dot(slip), least);
+          point.force /
+          hypotenuse(hypotenuse(along * point.along.dot(slip), across * aside.dot(slip)), least);
       for (const auto& [direction, friction] : {std::pair(point.along, along), {aside, across}}) {
         const Vector2d scaled = weight * friction * friction * direction;
         A += scaled * direction.transpose();

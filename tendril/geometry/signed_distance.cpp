@@ -6,6 +6,7 @@
 
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -62,7 +63,7 @@ class Cylinder final : public SignedDistance {
     require("cylinder", "half_length", half_length, kPositive, "m");
   }
   Value at(const Vector3d& p) const noexcept override {
-    const double from_axis = std::hypot(p.x(), p.y());
+    const double from_axis = hypotenuse(p.x(), p.y());
     const Vector3d out = from_axis > kNoDirection
                              ? Vector3d(p.x() / from_axis, p.y() / from_axis, 0.0)
                              : Vector3d::UnitX();
@@ -72,11 +73,11 @@ class Cylinder final : public SignedDistance {
       if (over <= radial) return {radial, out};
       return {over, cap};
     }
-    const double length = std::hypot(radial, over);
+    const double length = hypotenuse(radial, over);
     return {length, (radial * out + over * cap) / length};
   }
   BoundingSphere bounds() const noexcept override {
-    return {Vector3d::Zero(), std::hypot(half_length_, radius_)};
+    return {Vector3d::Zero(), hypotenuse(half_length_, radius_)};
   }
 
  private:
@@ -203,7 +204,7 @@ class Polygon final : public SignedDistance {
     }
     center_ = 0.5 * (low + high);
     for (const Vector2d& v : vertices_) radius_ = std::max(radius_, (v - center_).norm());
-    radius_ = std::hypot(radius_, half_height_);
+    radius_ = hypotenuse(radius_, half_height_);
   }
 
   Value at(const Vector3d& p) const noexcept override {
@@ -215,7 +216,7 @@ class Polygon final : public SignedDistance {
       if (over <= flat.distance) return {flat.distance, flat_gradient};
       return {over, cap};
     }
-    const double length = std::hypot(flat.distance, over);
+    const double length = hypotenuse(flat.distance, over);
     return {length, (flat.distance * flat_gradient + over * cap) / length};
   }
   bool is_convex() const noexcept override { return is_convex_; }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril {
 
 GridCell HalfPlaneGrid::cell_of(double rho, double z) const noexcept {
@@ -10,7 +12,7 @@ GridCell HalfPlaneGrid::cell_of(double rho, double z) const noexcept {
 }
 
 GridCell HalfPlaneGrid::cell_of(const Eigen::Vector3d& p_B) const noexcept {
-  return cell_of(std::hypot(p_B.x(), p_B.y()), p_B.z());
+  return cell_of(hypotenuse(p_B.x(), p_B.y()), p_B.z());
 }
 
 std::array<Eigen::Vector3d, 5> HalfPlaneGrid::places(const GridCell& cell) const noexcept {

@@ -9,6 +9,7 @@
 #include "tendril/ik/false_position.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -106,7 +107,7 @@ double MappedSection::bend_with_chord_angle(double alpha) const noexcept {
 }
 
 TangentLinks MappedSection::links(const SectionEnd& end) const noexcept {
-  const double C = std::hypot(end.x, end.z);
+  const double C = hypotenuse(end.x, end.z);
   if (end.tangent < kNoTangent)
     return {C * (1.0 - small_bend_chord_ratio_), C * small_bend_chord_ratio_};
   if (end.tangent <= kLargestLinkBend) {

@@ -2,6 +2,8 @@
 
 #include <numbers>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril {
 namespace {
 
@@ -155,7 +157,7 @@ double TipMap::angle_error() const noexcept {
   if (!has_roll_) return off;
   // The two rotations are about axes at a right angle.
   const double sine = std::sin(off / 2.0), cosine = std::cos(off / 2.0);
-  return 2.0 * std::atan2(std::hypot(sine, cosine * std::sin(roll_left_ / 2.0)),
+  return 2.0 * std::atan2(hypotenuse(sine, cosine * std::sin(roll_left_ / 2.0)),
                           std::abs(cosine * std::cos(roll_left_ / 2.0)));
 }
 

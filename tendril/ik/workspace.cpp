@@ -15,6 +15,7 @@
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -78,7 +79,7 @@ void for_each_sample(const ContinuumRobot& robot, const WorkspaceOptions& option
 HalfPlaneGrid grid_for(const ContinuumRobot& robot, const WorkspaceOptions& options) {
   double rho = 0.0, low = std::numeric_limits<double>::infinity(), high = -low;
   for_each_sample(robot, options, [&](SectionStates, const BaseState&, const Eigen::Vector3d& p) {
-    rho = std::max(rho, std::hypot(p.x(), p.y()));
+    rho = std::max(rho, hypotenuse(p.x(), p.y()));
     low = std::min(low, p.z());
     high = std::max(high, p.z());
   });
@@ -237,7 +238,7 @@ class Search {
                  std::span<WorkspaceCell* const> cells) {
     std::vector<TipTarget> targets;
     for (const WorkspaceCell* const cell : cells) {
-      const Eigen::Vector3d tip(std::hypot(cell->tip.x(), cell->tip.y()), 0.0, cell->tip.z());
+      const Eigen::Vector3d tip(hypotenuse(cell->tip.x(), cell->tip.y()), 0.0, cell->tip.z());
       for (const Eigen::Vector3d& direction : directions) {
         TipTarget target{.task = TipTask::PositionAndDirection};
         target.X_BG.translation() = tip;

@@ -8,6 +8,7 @@
 
 #include "tendril/kinematics/sinc.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -135,7 +136,7 @@ double find_invertible_bend_angle(const Section& section) noexcept {
 
 SectionState state_from_bend_vector(double u, double v, double extension,
                                     double phi_if_straight) noexcept {
-  const double theta = std::hypot(u, v);
+  const double theta = hypotenuse(u, v);
   return {theta, theta < kUndeterminedBend ? phi_if_straight : std::atan2(v, u), extension};
 }
 
@@ -222,7 +223,7 @@ PlanarPoint Section::point_at(double theta, double fraction) const noexcept {
 
 Chord chord(const Section& section, double theta) noexcept {
   const PlanarPoint end = section.end_point(theta);
-  const double ratio = std::hypot(end.x, end.z);
+  const double ratio = hypotenuse(end.x, end.z);
   if (section.length_weights().size() == 1) return {theta / 2.0, ratio, 0.5};
   const double turning = end.z * end.dx - end.x * end.dz;
   return {std::atan2(end.x, end.z), ratio,

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril {
 namespace {
 
@@ -21,7 +23,7 @@ TangentLinks tangent_links(const Section& section, double theta, double length,
     const double second = end.x / std::sin(theta);
     return {length * (end.z - second * std::cos(theta)), length * second};
   }
-  const double C = length * std::hypot(end.x, end.z);
+  const double C = length * hypotenuse(end.x, end.z);
   const double alpha = chord(section, theta).angle * (kLargestLinkBend / theta);
   return {C * std::sin(kLargestLinkBend - alpha) / std::sin(kLargestLinkBend),
           C * std::sin(alpha) / std::sin(kLargestLinkBend)};

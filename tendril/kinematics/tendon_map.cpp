@@ -6,6 +6,7 @@
 
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -26,8 +27,8 @@ Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to,
   for (int i = 0; i < kSteps; ++i) {
     const double fraction = (from + (to - from) * (i + 0.5) / kSteps) / path_length_along;
     const double across =
-        std::hypot(taper, tendon.distance_at(fraction) * tendon.turn / path_length_along);
-    lever += tendon.offset_at(fraction) / (kSteps * std::hypot(1.0, across));
+        hypotenuse(taper, tendon.distance_at(fraction) * tendon.turn / path_length_along);
+    lever += tendon.offset_at(fraction) / (kSteps * hypotenuse(1.0, across));
   }
   return lever;
 }

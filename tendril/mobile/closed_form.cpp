@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -96,7 +97,7 @@ MobileClosedForm::MobileClosedForm(const MobileRobot& robot, const ClosedFormOpt
 
 double MobileClosedForm::cost(const PlatformPose& from, JointAngles from_joints,
                               const PlatformPose& to, JointAngles to_joints) const noexcept {
-  double sum = options_.cost.base_weight * std::hypot(to.x - from.x, to.y - from.y);
+  double sum = options_.cost.base_weight * hypotenuse(to.x - from.x, to.y - from.y);
   for (std::size_t j = 0; j < to_joints.size(); ++j)
     sum += options_.cost.joint_weights[j] * std::abs(to_joints[j] - from_joints[j]);
   return sum;

@@ -11,6 +11,7 @@
 #include "tendril/mobile/support.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -118,7 +119,7 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
     met = search(target, base, rule, arm_base, result);
     if (met) move_back(target, base, rule, arm_base, result);
   }
-  result.base_travel = std::hypot(result.base.x - base.x, result.base.y - base.y);
+  result.base_travel = hypotenuse(result.base.x - base.x, result.base.y - base.y);
   result.heading_change = wrap_angle(result.base.heading - base.heading);
   if (met) return result;
   result.status = MobileStatus::Stalled;
@@ -211,7 +212,7 @@ void MobileContinuumSolver::list_candidates(const TipTarget& target, const Platf
   const double length = robot_.arm.max_length();
   const double reach = std::sqrt(std::max(0.0, length * length - height * height));
   const Eigen::Vector3d mount_axis = robot_.X_PB.linear().col(2);
-  const bool upright = std::hypot(mount_axis.x(), mount_axis.y()) < kUpright;
+  const bool upright = hypotenuse(mount_axis.x(), mount_axis.y()) < kUpright;
   const double azimuth = std::atan2(mount_axis.y(), mount_axis.x());
   const Eigen::Vector2d mount = robot_.X_PB.translation().head<2>();
   const Eigen::Vector3d foot = arm_base_pose(robot_, start).translation();
@@ -229,7 +230,7 @@ void MobileContinuumSolver::list_candidates(const TipTarget& target, const Platf
                                 .y = goal.y() - distance * reach * std::sin(direction) - offset.y(),
                                 .heading = heading};
         if (rule(pose))
-          candidates_.push_back({pose, std::hypot(pose.x - start.x, pose.y - start.y)});
+          candidates_.push_back({pose, hypotenuse(pose.x - start.x, pose.y - start.y)});
       }
     }
   }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril {
 namespace {
 
@@ -102,7 +104,7 @@ Eigen::Matrix3d tool_orientation(double roll, double pitch, double yaw) noexcept
 
 Eigen::Vector3d tool_angles(const Eigen::Matrix3d& R) noexcept {
   constexpr double kVertical = 1e-9;
-  const double across = std::hypot(R(0, 0), R(1, 0));
+  const double across = hypotenuse(R(0, 0), R(1, 0));
   const double pitch = std::atan2(R(2, 0), across);
   if (across < kVertical) return {0.0, pitch, std::atan2(-R(0, 1), R(1, 1)) + 0.0};  // no "-0"
   return {std::atan2(R(2, 1), R(2, 2)), pitch, std::atan2(R(1, 0), R(0, 0))};

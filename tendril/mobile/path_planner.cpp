@@ -7,6 +7,7 @@
 
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -144,9 +145,9 @@ MobilePathPlanner::MobilePathPlanner(const MobileBody& body,
       middle_(configuration_size(body.robot())) {
   const MobileRobot& robot = body_.robot();
   const MobileRobotParameters& p = robot.parameters();
-  const double mount = std::hypot(p.mount_x, p.mount_y);
+  const double mount = hypotenuse(p.mount_x, p.mount_y);
   const double arm = p.shoulder_offset + robot.reach();
-  const double corner = 0.5 * std::hypot(p.platform_length, p.platform_width);
+  const double corner = 0.5 * hypotenuse(p.platform_length, p.platform_width);
   reach_ = {1.0, 1.0, std::max(corner, mount + arm), arm};
   double remaining = robot.reach();
   for (int i = 0; i < robot.link_count(); ++i) {
@@ -158,7 +159,7 @@ MobilePathPlanner::MobilePathPlanner(const MobileBody& body,
 
 double MobilePathPlanner::distance(const MobileConfiguration& a,
                                    const MobileConfiguration& b) const noexcept {
-  double sum = std::hypot(a[0] - b[0], a[1] - b[1]);
+  double sum = hypotenuse(a[0] - b[0], a[1] - b[1]);
   for (Eigen::Index k = 2; k < a.size(); ++k)
     sum += reach_[static_cast<std::size_t>(k)] * std::abs(a[k] - b[k]);
   return sum;

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -50,7 +51,7 @@ int MobilePostures::begin(const ToolTarget& target, const MobileConfiguration& f
 
 bool MobilePostures::at(int i, Eigen::Ref<Eigen::VectorXd> x, double& cost) noexcept {
   if (!(robot_.link_count() == 3 ? closed_form(i, x) : reached(i, x))) return false;
-  cost = options_.platform_weight * std::hypot(x[0] - from_[0], x[1] - from_[1]) +
+  cost = options_.platform_weight * hypotenuse(x[0] - from_[0], x[1] - from_[1]) +
          options_.heading_weight * std::abs(x[2] - from_[2]);
   for (int j = 0; j < robot_.joint_count(); ++j) {
     const Eigen::Index k = kPlatformSize + j;

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "tendril/kinematics/wrap_angle.hpp"
+#include "tendril/standard_arithmetic.hpp"
 #include "tendril/statuses.hpp"
 
 namespace tendril {
@@ -169,7 +170,7 @@ PlaneCases plane_cases(const MobileRobot& robot, const Problem& problem, double 
     add(swap ? psi : psi + kPi, swap ? first : second);
   };
   const Eigen::Vector3d axis = problem.target->X_WG.linear().col(0);
-  if (std::hypot(axis.x(), axis.y()) > kVerticalTool) {
+  if (hypotenuse(axis.x(), axis.y()) > kVerticalTool) {
     add_both(std::atan2(axis.y(), axis.x()), ArmPlane::Facing, ArmPlane::Opposite);
     return planes;
   }
@@ -225,7 +226,7 @@ MobileStatus begin(const MobileRobot& robot, const ToolTarget& target, const Pla
     const double length = robot.parameters().links.back().length;
     const Eigen::Vector3d axis = R.col(0);
     // A tilted tool has its wrist at another height in each plane: the higher one counts.
-    const double angle = std::atan2(std::hypot(axis.x(), axis.y()), axis.z());
+    const double angle = std::atan2(hypotenuse(axis.x(), axis.y()), axis.z());
     const double tilt = robot.parameters().tool_tilt;
     const double wrist = p.z() - length * std::min(std::cos(angle - tilt), std::cos(angle + tilt));
     if (p.z() < 0.0 || wrist < 0.0) return MobileStatus::UnderFloor;
@@ -241,7 +242,7 @@ void evaluate(const MobileRobot& robot, const Problem& problem, const PlatformPo
   result.angle_error = rotation_angle(X_WE.linear(), X_WG.linear());
   result.base = base;
   result.joints = joints;
-  result.base_travel = std::hypot(base.x - problem.base.x, base.y - problem.base.y);
+  result.base_travel = hypotenuse(base.x - problem.base.x, base.y - problem.base.y);
   result.heading_change = wrap_angle(base.heading - problem.base.heading);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tendril/model/reading_variance.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 
@@ -21,7 +22,7 @@ JointObservations joint_observations(std::span<const RobotSensor> sensors,
       if (joint == joints.end()) continue;
       use.joint = static_cast<int>(joint - joints.begin());
       all.encoders[static_cast<std::size_t>(use.joint)] = {
-          std::hypot(std::sqrt(reading_variance(one)), kLeastDeviation),
+          hypotenuse(std::sqrt(reading_variance(one)), kLeastDeviation),
           table.delay + (one.is_late ? timestep : 0.0)};
     }
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -36,7 +37,7 @@ Axes axes_of(const Winding& winding) {
   Axes axes;
   axes.direction = winding.cylinder_axis / length;
   axes.sine = axes.direction.z();
-  axes.cosine = std::hypot(axes.direction.x(), axes.direction.y());
+  axes.cosine = hypotenuse(axes.direction.x(), axes.direction.y());
   require(kName, "sine of the angle between cylinder_axis and the feed axis", axes.cosine,
           {.low = 0.1});
   // Feet of the common perpendicular of the feed axis z e_z and the cylinder's axis p + t d.
@@ -86,7 +87,7 @@ Path winding_path(const Winding& winding, double radius, double transition) {
     points.emplace_back(Vector3d(0.0, 0.0, z) - draw * x * x * (3.0 - 2.0 * x) * axes.radial);
   }
   const double rise = axes.radius * axes.sine / axes.cosine;  // along the cylinder per radian
-  const double arc = winding.angle * std::hypot(radius, rise);
+  const double arc = winding.angle * hypotenuse(radius, rise);
   const int arc_count = std::max(2, static_cast<int>(std::ceil(arc / kSpacing)));
   Vector3d radial = axes.radial;
   for (int k = 0; k <= arc_count; ++k) {

@@ -7,6 +7,7 @@
 
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -58,7 +59,7 @@ Helix::Helix(double radius, double pitch, double length)
     : radius_(positive("helix", "radius", radius, "m")),
       length_(positive("helix", "length", length, "m")) {
   const double climb_per_radian = finite("helix", "pitch", pitch, "m") / (2.0 * pi);
-  rate_ = 1.0 / std::hypot(radius, climb_per_radian);
+  rate_ = 1.0 / hypotenuse(radius, climb_per_radian);
   climb_ = climb_per_radian * rate_;
 }
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "tendril/standard_arithmetic.hpp"
+
 namespace tendril {
 namespace {
 
@@ -41,7 +43,7 @@ double kink_between(CurveRef curve, double& s_a, double s_b) noexcept {
 
 /// Module k's limit in the roll that suits it best [1/m].
 double loosest_limit(const SnakeChain& chain, int k) noexcept {
-  return std::hypot(chain.curvature_limit(2 * k - 1), chain.curvature_limit(2 * k));
+  return hypotenuse(chain.curvature_limit(2 * k - 1), chain.curvature_limit(2 * k));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tendril/snake/folded_path.hpp"
 #include "tendril/snake/head_pose.hpp"
 #include "tendril/snake/snake_fit.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -79,7 +80,7 @@ class PathMarch {
       refuse_point(0, points_[0], "must be 0 0 0: the path begins at the base");
     const Vector3d& second = points_[1];
     if (options_.base == MarchBase::Carriage &&
-        (std::hypot(second.y(), second.z()) > kOffBase || second.x() <= 0.0))
+        (hypotenuse(second.y(), second.z()) > kOffBase || second.x() <= 0.0))
       refuse_point(1, second, "must be x 0 0 with x > 0: the carriage needs a straight path");
     for (std::size_t i = 0; i < points_.size() && options_.base == MarchBase::Fixed; ++i) {
       if (points_[i].norm() <= chain_.length()) continue;

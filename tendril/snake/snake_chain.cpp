@@ -8,6 +8,7 @@
 
 #include "tendril/range.hpp"
 #include "tendril/snake/module_frame.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -110,11 +111,11 @@ void snake_frames(const SnakeChain& chain, const Isometry3d& X_WB, std::span<con
 }
 
 ModuleAngles module_angles(const Vector3d& D, double first_length, double second_length) noexcept {
-  const double rho = std::hypot(D.x(), D.y());
+  const double rho = hypotenuse(D.x(), D.y());
   const double excess = rho - first_length;
   return {.yaw = std::atan2(D.y(), D.x()),
           .pitch = std::atan2(D.z(), excess),
-          .gap = std::hypot(std::max(excess, 0.0), D.z()) - second_length};
+          .gap = hypotenuse(std::max(excess, 0.0), D.z()) - second_length};
 }
 
 double angles_from_even_points(const SnakeChain& chain, const Matrix3d& R_WB,

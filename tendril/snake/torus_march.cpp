@@ -9,6 +9,7 @@
 
 #include "tendril/snake/march_start.hpp"
 #include "tendril/snake/module_frame.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -340,7 +341,7 @@ namespace {
 bool set_universal(March& march, int k, const Vector3d& D, double s, Matrix3d& M) noexcept {
   const Vector3d v = M.transpose() * D;
   const double pitch = std::atan2(-v.z(), v.x()),
-               yaw = std::atan2(-v.y(), std::hypot(v.x(), v.z()));
+               yaw = std::atan2(-v.y(), hypotenuse(v.x(), v.z()));
   if (!march.set(k, 2 * k, pitch, s) || !march.set(k, 2 * k - 1, yaw, s)) return false;
   rotate_pitch(std::cos(pitch), -std::sin(pitch), M);
   rotate_yaw(std::cos(yaw), -std::sin(yaw), M);

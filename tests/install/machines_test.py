@@ -2,8 +2,7 @@
 """Kinematics, inverse kinematics and planners of two machines' wheels, bit for bit on the same random inputs.
 
 Each of the two interpreters has its wheel installed; one may run in an emulator. A row says how many results differ and
-by how much. Results may differ only where what they are made of does: functions of the C library, and the digits of
-`long double`. Kinematics agree within rounding.
+by how much. Results may differ only where functions of the C library do. Kinematics agree within rounding then.
 """
 
 import argparse
@@ -17,15 +16,8 @@ from pathlib import Path
 import numpy as np
 
 ROUNDING = 1e-12  # of results of size 1, as in tests/python/test_kinematics.py
-FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan")
-FUNCTIONS_OF_TWO = ("atan2", "hypot")
-#: What else some results are made of: fits of `BendFunctions` in `long double`, bends from coordinates by `hypot`.
-MADE_OF = {
-    "states, auto": "long double",
-    "states, levenberg": "long double",
-    "states, jacobian": "hypot",
-    "states at the end, paths": "long double",
-}
+#: Of the C library, and how many arguments they have.
+FUNCTIONS = {"sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 2}
 KINEMATICS = ("tip poses", "Jacobians", "tool poses", "joint positions")
 SOLVERS = ("auto", "levenberg", "fabrikx", "fabrikx-iterative", "jacobian", "fabrikc", "chord")
 PATHS = 200
@@ -47,11 +39,10 @@ def points(rng, n, reach):
 
 def of_c_library(rng):
     """Its functions that Tendril calls. Python and NumPy have some of their own."""
-    yield "long double", np.array([np.finfo(np.longdouble).nmant])
     library = ctypes.CDLL("libm.so.6")
     numbers = rng.uniform(-1, 1, (20_000, 2))
-    for name in (*FUNCTIONS, *FUNCTIONS_OF_TWO):
-        function, count = library[name], 2 if name in FUNCTIONS_OF_TWO else 1
+    for name, count in FUNCTIONS.items():
+        function = library[name]
         function.restype, function.argtypes = ctypes.c_double, count * [ctypes.c_double]
         yield name, np.array([function(*row[:count]) for row in numbers])
 
@@ -139,10 +130,10 @@ def differences(one, other):
 
 
 def problems_of(found):
-    basis = {name for name, _ in found} & {"long double", *FUNCTIONS, *FUNCTIONS_OF_TWO}
+    of_library = {name for name, _ in found} & FUNCTIONS.keys()
     for name, most in found:
-        if name not in basis and not basis - {"long double", "hypot"} | basis & {MADE_OF.get(name)}:
-            yield f"{name}: differ, though nothing that they are made of does"
+        if not of_library:
+            yield f"{name}: differ, though no function of the C library does"
         if name.startswith(KINEMATICS) and most > ROUNDING:
             yield f"{name}: differ by {most:.2g}: must be at most {ROUNDING}"
 

@@ -6,6 +6,7 @@
 
 #include "tendril/ik/section_ik.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -69,7 +70,7 @@ void ChordSolver::place() noexcept {
   for (int i = 0; i < robot_.section_count(); ++i) {
     const SectionState& state = states_[i];
     const SectionShape::End shape = shapes_[i].end(state.theta);
-    const double ratio = std::hypot(shape.x, shape.z);
+    const double ratio = hypotenuse(shape.x, shape.z);
     // A vanished chord has the direction of the arc's middle.
     const double x = ratio > 0.0 ? shape.x / ratio : std::sin(state.theta / 2.0);
     const double z = ratio > 0.0 ? shape.z / ratio : std::cos(state.theta / 2.0);

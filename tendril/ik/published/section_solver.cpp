@@ -5,6 +5,7 @@
 
 #include "tendril/ik/reaching_support.hpp"
 #include "tendril/ik/solver_support.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 namespace {
@@ -52,7 +53,7 @@ IkResult SectionSolver::solve(const TipTarget& target, SectionStates start,
   if (at_start.converged()) return at_start;
 
   const Eigen::Vector3d p = target.position();
-  const double rho = std::hypot(p.x(), p.y());
+  const double rho = hypotenuse(p.x(), p.y());
   const double phi = rho > kOnBaseAxis ? std::atan2(p.y(), p.x()) - base.spin : from.phi;
   const double z = options_.feed_base ? p.z() : p.z() - base.feed;
   const SectionIkResult found = section_.solve(rho, z, from.theta);

@@ -8,6 +8,7 @@
 #include "tendril/model/continuum/chain.hpp"
 #include "tendril/model/continuum/joint_damping.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 
@@ -106,7 +107,7 @@ void add_finger(ArmDocument& arm, const Gripper& gripper, int i, double palm_hei
 void add_excludes(ArmDocument& arm, const Gripper& gripper) {
   if (!arm.robot.self_collision) return;
   const double reach =
-      std::hypot(gripper.opening / 2.0 + gripper.finger_thickness, gripper.finger_width / 2.0);
+      hypotenuse(gripper.opening / 2.0 + gripper.finger_thickness, gripper.finger_width / 2.0);
   const std::vector<ChainPiece> pieces = chain_pieces(arm);
   for (const ChainPiece& piece : pieces) {
     if (pieces.back().end - piece.end > reach) continue;

@@ -5,6 +5,7 @@
 #include "tendril/model/joint_observations.hpp"
 #include "tendril/model/reading_variance.hpp"
 #include "tendril/model/snake/mjcf.hpp"
+#include "tendril/standard_arithmetic.hpp"
 
 namespace tendril {
 SnakeObservations observations(const SnakeDescription& snake, double timestep) {
@@ -26,7 +27,7 @@ SnakeObservations observations(const SnakeDescription& snake, double timestep) {
       } else if (one.type == "accelerometer") {
         part = Part::Force;
         if (!all.imu) all.imu = SnakeObservations::Imu{};
-        all.imu->force_deviation = std::hypot(std::sqrt(reading_variance(one)), reading_bias(one));
+        all.imu->force_deviation = hypotenuse(std::sqrt(reading_variance(one)), reading_bias(one));
       }
     }
   }
