@@ -49,6 +49,11 @@ class ArmLoop {
   void use_sensors(const Mechanism& mechanism, const ContinuumDescription& description,
                    const Eigen::Vector3d& gravity, const std::optional<Eigen::Matrix3d>& R_WB);
   [[nodiscard]] bool is_sensed() const noexcept { return sensed_.has_value(); }
+  /// What the sensors tell, after `use_sensors`.
+  [[nodiscard]] ArmEstimate empty_estimate() const { return sensed_->empty_estimate(); }
+  void estimate(std::span<const double> own, ArmEstimate& estimate) noexcept {
+    sensed_->estimate(memory_.sensed(own), estimate);
+  }
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
   [[nodiscard]] const Memory& memory() const noexcept { return memory_; }

@@ -1,9 +1,7 @@
 #include "drive/arm_driver.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include "binding/arm_controllers.hpp"
@@ -73,28 +71,12 @@ class ArmDriver::Scene final : public SceneQuery {
 };
 
 ArmDriver::ArmDriver(ContinuumDescription robot, const Options& options)
-    : link_delay_(options.link_delay),
-      robot_(std::move(robot)),
+    : robot_(ArmComputer::prepared(std::move(robot), options)),
       measurement_(sizes(robot_)),
       command_(sizes(robot_)) {
-  if (!(options.timestep > 0.0 && std::isfinite(options.timestep)))
-    throw ModelError("timestep = " + std::to_string(options.timestep) + " s: must be positive");
-  if (!(options.link_delay >= 0.0 && std::isfinite(options.link_delay)))
-    throw ModelError("link_delay = " + std::to_string(options.link_delay) +
-                     " s: must be at least 0");
-  robot_.timestep = options.timestep;
-  robot_.numerical_damping_time = options.numerical_damping_time;
-  if (options.numerical_damping_time == 0.0) robot_.integrator = Integrator::ImplicitFast;
-  require_sampled(robot_.sensors, options.timestep);
-  for (RobotSensor& sensor : robot_.sensors) {
-    sensor.delay += options.link_delay;
-    for (EngineSensor& one : sensor.sensors) one.is_late = one.is_late && options.are_forces_late;
-  }
   kind_ = &kind_of(robot_);
   rows_ = all_settings(*kind_);
   settings_.emplace(settings_of(robot_, *kind_, rows_));
-  mechanism_ = robot_mechanism(robot_);
-  mechanism_.numerical_damping_time = options.numerical_damping_time;
   scene_ = std::make_unique<Scene>(*settings_, target_name_);
   controller_ = make_arm_controller(*kind_, *settings_, robot_,
                                     {options.timestep, options.numerical_damping_time}, *scene_);
@@ -103,39 +85,18 @@ ArmDriver::ArmDriver(ContinuumDescription robot, const Options& options)
                      " controls");
   require_sensed_contacts(*kind_, controller_->needs_contacts(), robot_);
   const bool compensates = settings_->flag("gravity_compensation");
-  loop_ = std::make_unique<ArmLoop>(
-      mechanism_, robot_,
+  computer_.emplace(
+      robot_, options,
       ArmMechanics::Options{
           .gravity = compensates ? options.gravity : Eigen::Vector3d(Eigen::Vector3d::Zero()),
           .velocity_feed_forward = settings_->flag("velocity_feed_forward"),
           .commands = controller_->commands()},
-      true, controller_->needs_contacts(), measurement_);
-  loop_->use_sensors(mechanism_, robot_, options.gravity, options.R_WB);
-  measurement_.timestep = options.timestep;
+      controller_->needs_contacts(), measurement_);
   command_.tension = Eigen::VectorXd::Zero(measurement_.tendon_tension.size());
-  state_ = loop_->mechanics().make_state();
-  state_.R_WB = options.R_WB;
-  tendon_commands_.resize(loop_->model().tendons.size());
   own_values_.resize(static_cast<std::size_t>(
       std::ranges::count_if(kind_->quantities, [](const Quantity& q) { return q.is_own(); })));
-
-  for (const RobotSensor& sensor : robot_.sensors)
-    for (const EngineSensor& one : sensor.sensors) {
-      channels_.push_back({one.name, one.width, true});
-      sensor_numbers_ += static_cast<std::size_t>(one.width);
-    }
-  sensor_count_ = channels_.size();
-  for (const ArmLoop::DriveReading& reading : loop_->drive_readings())
-    channels_.push_back({reading.name, 1, false});
-  reading_count_ = sensor_numbers_ + channels_.size() - sensor_count_;
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (const int index : loop_->model().actuators) {
-    const Mechanism::Actuator& of = mechanism_.actuators[static_cast<std::size_t>(index)];
-    const bool is_limited = of.command_range[1] > of.command_range[0];
-    actuators_.push_back(
-        {of.name, is_limited ? of.command_range : std::array<double, 2>{-kInfinity, kInfinity}});
-  }
-  memory_.resize(static_cast<std::size_t>(controller_->memory_size() + loop_->layout().size()));
+  memory_.resize(
+      static_cast<std::size_t>(controller_->memory_size() + computer_->loop().layout().size()));
   next_ = memory_;
   reset();
 }
@@ -151,7 +112,7 @@ std::span<double> ArmDriver::own(std::vector<double>& memory) const noexcept {
 void ArmDriver::reset() noexcept {
   controller_->reset(
       std::span(memory_).first(static_cast<std::size_t>(controller_->memory_size())));
-  loop_->layout().reset(own(memory_));
+  computer_->reset(own(memory_));
   std::ranges::copy(memory_, next_.begin());
   report_ = {.own = own_values_};
   fault_.clear();
@@ -162,13 +123,12 @@ bool ArmDriver::step(double time, std::span<const double> readings, std::span<co
   const StandardArithmetic standard;
   if (report_.status == ControllerStatus::Fault) return false;
   std::ranges::copy(memory_, next_.begin());
-  loop_->read_drives(readings.subspan(sensor_numbers_), own(memory_), state_, tendon_commands_);
-  for (JointState* const joint : {&state_.feed, &state_.spin})
-    joint->position += link_delay_ * joint->velocity;
-  loop_->sense(readings.first(sensor_numbers_), arrived, tendon_commands_, own(next_), state_);
+  ArmLoop& loop = computer_->loop();
+  computer_->sense(readings, arrived, own(memory_), own(next_));
+  const ArmMechanics::State& state = computer_->state();
   measurement_.time = time;
-  loop_->measure(state_, tendon_commands_, own(next_), measurement_);
-  loop_->sense_contacts(state_, *controller_, own(next_), measurement_);
+  loop.measure(state, computer_->tendon_commands(), own(next_), measurement_);
+  loop.sense_contacts(state, *controller_, own(next_), measurement_);
   measurement_.has_target = target != nullptr;
   if (target != nullptr) measurement_.X_BG = *target;
   forget(command_, controller_->commands(), measurement_.q);
@@ -189,36 +149,18 @@ bool ArmDriver::step(double time, std::span<const double> readings, std::span<co
     report_.status = ControllerStatus::Fault;
     return false;
   }
-  loop_->setpoints(state_, measurement_, command_, own(next_), commands);
-  for (std::size_t i = 0; i < commands.size(); ++i)
-    commands[i] = std::clamp(commands[i], actuators_[i].range[0], actuators_[i].range[1]);
-  loop_->keep(state_, commands, own(next_));
+  loop.setpoints(state, measurement_, command_, own(next_), commands);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const auto& [low, high] = actuators()[i].range;
+    commands[i] = std::clamp(commands[i], low, high);
+  }
+  computer_->keep(commands, own(next_));
   std::swap(memory_, next_);
   return true;
 }
 
-std::vector<std::string> ArmDriver::joints() const {
-  const ArmModel& model = loop_->model();
-  std::vector<std::string> names;
-  const auto add = [&](int joint) {
-    if (joint >= 0) names.push_back(mechanism_.joints[static_cast<std::size_t>(joint)].name);
-  };
-  std::ranges::for_each(model.joints, add);
-  add(model.feed);
-  add(model.spin);
-  return names;
-}
-
-void ArmDriver::joint_states(std::span<std::array<double, 2>> out) const noexcept {
-  auto next = out.begin();
-  const auto add = [&](const JointState& joint) { *next++ = {joint.position, joint.velocity}; };
-  std::ranges::for_each(state_.joints, add);
-  if (loop_->model().feed >= 0) add(state_.feed);
-  if (loop_->model().spin >= 0) add(state_.spin);
-}
-
 void ArmDriver::keep(std::span<const double> commands) noexcept {
-  loop_->keep(state_, commands, own(memory_));
+  computer_->keep(commands, own(memory_));
 }
 
 }  // namespace tendril

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "binding/arm_loop.hpp"
 #include "controllers/controller_kind.hpp"
-#include "tendril/model/robot_description.hpp"
+#include "drive/arm_computer.hpp"
 
 namespace tendril {
 
@@ -22,31 +21,9 @@ namespace tendril {
 /// Tested by: arm_driver_test, against the plugin.
 class ArmDriver {
  public:
-  struct Options {
-    double timestep = 0.002;  ///< of the steps [s]
-    /// What the integrator of a simulated robot adds to the damping of springs and servos
-    /// (Mechanism::numerical_damping_time) [s]; 0: a robot.
-    double numerical_damping_time = 0.0;
-    /// From a reading to when a command that follows from it acts: the mean delays of the link,
-    /// both ways [s]. The controller sees the robot as it is when its commands arrive: for the
-    /// estimator all readings are late by this, and feed and spin go on at their speed.
-    double link_delay = 0.0;
-    /// Readings of forces, velocities and drums are those of the step before, as in a simulation;
-    /// false: a robot's are as new as the others.
-    bool are_forces_late = true;
-    Eigen::Vector3d gravity{0.0, 0.0, -9.81};            ///< world frame [m/s^2]
-    Eigen::Matrix3d R_WB = Eigen::Matrix3d::Identity();  ///< orientation of the base, which stays
-  };
-  /// A reading of the robot, in the order of `step`.
-  struct Channel {
-    std::string name;
-    int width = 1;
-    bool is_sensor = true;  ///< of a `[[sensor]]`; else of the actuators (ArmLoop::DriveReading)
-  };
-  struct Actuator {
-    std::string name;
-    std::array<double, 2> range;  ///< of its commands; infinite: none
-  };
+  using Options = ArmComputerOptions;
+  using Channel = ArmComputer::Channel;
+  using Actuator = ArmComputer::Actuator;
 
   /// Throws ModelError, also for a controller that needs a scene or works by contacts.
   ArmDriver(ContinuumDescription robot, const Options& options);
@@ -54,10 +31,12 @@ class ArmDriver {
   ArmDriver(const ArmDriver&) = delete;
   ArmDriver& operator=(const ArmDriver&) = delete;
 
-  [[nodiscard]] std::span<const Channel> channels() const noexcept { return channels_; }
-  [[nodiscard]] std::size_t reading_count() const noexcept { return reading_count_; }
-  [[nodiscard]] std::size_t sensor_count() const noexcept { return sensor_count_; }
-  [[nodiscard]] std::span<const Actuator> actuators() const noexcept { return actuators_; }
+  [[nodiscard]] std::span<const Channel> channels() const noexcept { return computer_->channels(); }
+  [[nodiscard]] std::size_t reading_count() const noexcept { return computer_->reading_count(); }
+  [[nodiscard]] std::size_t sensor_count() const noexcept { return computer_->sensor_count(); }
+  [[nodiscard]] std::span<const Actuator> actuators() const noexcept {
+    return computer_->actuators();
+  }
   [[nodiscard]] const ControllerKind& kind() const noexcept { return *kind_; }
   [[nodiscard]] const ContinuumDescription& robot() const noexcept { return robot_; }
   /// Whether the controller follows a target.
@@ -84,10 +63,7 @@ class ArmDriver {
   [[nodiscard]] const ControllerReport& report() const noexcept { return report_; }
   [[nodiscard]] const ArmMeasurement& seen() const noexcept { return measurement_; }
   [[nodiscard]] const ArmCommand& command() const noexcept { return command_; }
-  /// Names of the joints of the model of the arm, feed and spin last.
-  [[nodiscard]] std::vector<std::string> joints() const;
-  /// Position and speed of each of them, as the last step has found them [rad], [m].
-  void joint_states(std::span<std::array<double, 2>> out) const noexcept;
+  [[nodiscard]] const ArmComputer& computer() const noexcept { return *computer_; }
   /// What a controller that failed threw; empty: none did.
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
@@ -95,10 +71,7 @@ class ArmDriver {
   class Scene;
   [[nodiscard]] std::span<double> own(std::vector<double>& memory) const noexcept;
 
-  double link_delay_;
-
   ContinuumDescription robot_;
-  Mechanism mechanism_;
   const ControllerKind* kind_ = nullptr;
   std::vector<SettingInfo> rows_;
   std::optional<Settings> settings_;
@@ -106,14 +79,10 @@ class ArmDriver {
   std::unique_ptr<ArmController> controller_;
   ArmMeasurement measurement_;
   ArmCommand command_;
-  std::unique_ptr<ArmLoop> loop_;
-  std::vector<Channel> channels_;
-  std::vector<Actuator> actuators_;
-  std::size_t reading_count_ = 0, sensor_numbers_ = 0, sensor_count_ = 0;
+  std::optional<ArmComputer> computer_;
   std::string target_name_, fault_;
   std::vector<double> memory_, next_;  // of the controller, then of the loop
-  ArmMechanics::State state_;
-  std::vector<double> tendon_commands_, own_values_;
+  std::vector<double> own_values_;
   ControllerReport report_;
 };
 

@@ -59,6 +59,12 @@ class SensedArm {
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<const double> tendon_commands, std::span<double> next,
              ArmMechanics::State& state) noexcept;
+  /// Writes the estimate of the memory, with its covariances.
+  void estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept {
+    estimator_.estimate(memory_.estimator(memory), estimate);
+  }
+  /// An estimate with its sizes, for `estimate`.
+  [[nodiscard]] ArmEstimate empty_estimate() const { return estimator_.empty_estimate(); }
   /// The contact of the tip, after `sense`, once in a step; nothing if the controller needs none.
   /// @param tip_velocity  base frame [m/s]
   [[nodiscard]] std::optional<SensedContact::Touch> touch(const Eigen::Vector3d& tip_velocity,

@@ -21,4 +21,5 @@ NB_MODULE(_core, module) {
   bind_plan(module);
   bind_drives(module);
   bind_driver(module);
+  bind_estimator(module);
 }

@@ -15,8 +15,8 @@ void bind_driver(nb::module_& module) {
              nb::object gravity, const std::optional<std::filesystem::path>& log) {
             DriveSafety safety{.stale_after = stale_after};
             if (speed_limit) safety.speed_limit = *speed_limit;
-            new (self) PyDriver(
-                file, PyDriver::options_of(timestep, link_delay, orientation, gravity), safety);
+            new (self) PyDriver(file, computer_options(timestep, link_delay, orientation, gravity),
+                                safety);
             if (!log) return;
             try {
               nb::module_::import_("tendril._sim").attr("_use_log")(nb::capsule(self), *log);
@@ -44,15 +44,22 @@ void bind_driver(nb::module_& module) {
           ":param log: recording that the steps are written to, as by `tendril drive`, from the "
           "first message\non; it is whole after `close`; None: none\n"
           ":raises ModelError: another file, or a controller that needs a scene or contacts")
-      .def_prop_ro("readings", &PyDriver::readings, nb::sig("def readings(self) -> list[str]"),
-                   "Names: of the sensors as in recordings, then of what the actuators tell: feed, "
-                   "feed_rate, spin, spin_rate, pressures of chambers.")
-      .def_prop_ro("widths", &PyDriver::widths, nb::sig("def widths(self) -> list[int]"),
-                   "Numbers of each reading; an orientation is a quaternion w, x, y, z.")
-      .def_prop_ro("actuators", &PyDriver::actuators, nb::sig("def actuators(self) -> list[str]"),
-                   "Names, in the order of the commands.")
-      .def_prop_ro("ranges", &PyDriver::ranges, nb::sig("def ranges(self) -> " TENDRIL_ARRAY),
-                   "(actuators, 2): limits of the commands; infinite: none.")
+      .def_prop_ro(
+          "readings", [](const PyDriver& self) { return self.readings().names(); },
+          nb::sig("def readings(self) -> list[str]"),
+          "Names: of the sensors as in recordings, then of what the actuators tell: feed, "
+          "feed_rate, spin, spin_rate, pressures of chambers.")
+      .def_prop_ro(
+          "widths", [](const PyDriver& self) { return self.readings().widths(); },
+          nb::sig("def widths(self) -> list[int]"),
+          "Numbers of each reading; an orientation is a quaternion w, x, y, z.")
+      .def_prop_ro(
+          "actuators", [](const PyDriver& self) { return self.readings().actuators(); },
+          nb::sig("def actuators(self) -> list[str]"), "Names, in the order of the commands.")
+      .def_prop_ro(
+          "ranges", [](const PyDriver& self) { return self.readings().ranges(); },
+          nb::sig("def ranges(self) -> " TENDRIL_ARRAY),
+          "(actuators, 2): limits of the commands; infinite: none.")
       .def_prop_rw("commands", &PyDriver::commands, &PyDriver::set_commands,
                    nb::for_getter(nb::sig("def commands(self) -> " TENDRIL_ARRAY)),
                    nb::for_setter(nb::sig("def commands(self, value: " TENDRIL_LIKE ") -> None")),

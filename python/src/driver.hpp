@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +16,7 @@
 #include "drive/drive_loop.hpp"
 #include "drive/real_time_loop.hpp"
 #include "drive/robot_message.hpp"
-#include "python/src/robots.hpp"
+#include "python/src/robot_readings.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -45,8 +44,7 @@ class PyDriver {
         driver_(load_as<ContinuumDescription>(file), options),
         loop_(driver_, safety),
         message_(driver_),
-        readings_(driver_.reading_count(), 0.0),
-        arrived_(std::make_unique<bool[]>(driver_.sensor_count())),
+        readings_(driver_.computer()),
         commands_(driver_.actuators().size(), 0.0) {}
   ~PyDriver() { static_cast<void>(end_log()); }
   PyDriver(const PyDriver&) = delete;
@@ -61,36 +59,12 @@ class PyDriver {
     numbers_.resize(message_.size());
   }
 
-  [[nodiscard]] std::vector<std::string> readings() const {
-    std::vector<std::string> names;
-    for (const ArmDriver::Channel& channel : driver_.channels()) names.push_back(channel.name);
-    return names;
-  }
-  [[nodiscard]] std::vector<int> widths() const {
-    std::vector<int> all;
-    for (const ArmDriver::Channel& channel : driver_.channels()) all.push_back(channel.width);
-    return all;
-  }
-  [[nodiscard]] std::vector<std::string> actuators() const {
-    std::vector<std::string> names;
-    for (const ArmDriver::Actuator& actuator : driver_.actuators()) names.push_back(actuator.name);
-    return names;
-  }
-  [[nodiscard]] nb::object ranges() const {
-    Output out({driver_.actuators().size()}, Axes{2});
-    double* next = out.data();
-    for (const ArmDriver::Actuator& actuator : driver_.actuators())
-      for (const double limit : actuator.range) *next++ = limit;
-    return out.take();
-  }
+  [[nodiscard]] const RobotReadings& readings() const noexcept { return readings_; }
   [[nodiscard]] nb::object commands() const { return array(commands_); }
   void set_commands(nb::handle value) {
     if (log_ && loop_.state() != DriveState::Waiting)
       throw ModelError("commands: must be set before the first message of a driver with a log");
-    const Input input("commands", value, Axes{commands_.size()});
-    input.require_leading({});
-    input.require_finite();
-    std::ranges::copy(input.all(), commands_.begin());
+    RobotReadings::read_commands(value, commands_);
   }
   [[nodiscard]] nb::object q() const {
     const Eigen::VectorXd& q = driver_.seen().q;
@@ -118,9 +92,8 @@ class PyDriver {
 
   nb::object step(double time, const std::optional<nb::dict>& readings, nb::handle target) {
     if (!std::isfinite(time)) throw ModelError("time: must be finite");
-    DriveLoop::Message message{.readings = readings_,
-                               .arrived = {arrived_.get(), driver_.sensor_count()}};
-    if (readings) take(*readings);
+    DriveLoop::Message message{.readings = readings_.values(), .arrived = readings_.arrived()};
+    if (readings) readings_.take(*readings, loop_.state() == DriveState::Waiting);
     Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();
     if (!target.is_none()) {
       const Input pose("target", target, Axes{4, 4});
@@ -133,7 +106,7 @@ class PyDriver {
     std::span<double> numbers;
     if (log_ && readings) {
       numbers = numbers_;
-      message_.pack(readings_, message.arrived, {}, commands_, message.target, numbers);
+      message_.pack(readings_.values(), message.arrived, {}, commands_, message.target, numbers);
     }
     (void)loop_.step(time, readings ? &message : nullptr, commands_);
     if (log_) {
@@ -143,27 +116,6 @@ class PyDriver {
           {.time = time, .duration = duration.count(), .message = numbers, .commands = commands_});
     }
     return commands();
-  }
-
-  static ArmDriver::Options options_of(double timestep, double link_delay, nb::handle orientation,
-                                       nb::handle gravity) {
-    ArmDriver::Options all{
-        .timestep = timestep, .link_delay = link_delay, .are_forces_late = false};  // of a robot
-    if (!gravity.is_none()) {
-      const Input g("gravity", gravity, Axes{3});
-      g.require_leading({});
-      g.require_finite();
-      all.gravity = Eigen::Vector3d(g.all().data());
-    }
-    if (orientation.is_none()) return all;
-    const Input R("orientation", orientation, Axes{3, 3});
-    R.require_leading({});
-    R.require_finite();
-    all.R_WB = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(R.all().data());
-    constexpr double kTolerance = 1e-6;
-    if (!(all.R_WB.transpose() * all.R_WB).isIdentity(kTolerance) || all.R_WB.determinant() < 0.0)
-      throw ModelError("orientation: must be a rotation matrix");
-    return all;
   }
 
  private:
@@ -177,39 +129,6 @@ class PyDriver {
     return problem;
   }
 
-  static nb::object array(std::span<const double> numbers) {
-    Output out({numbers.size()}, {});
-    std::ranges::copy(numbers, out.data());
-    return out.take();
-  }
-
-  /// Takes the readings that have come. The first message has those of the actuators.
-  void take(const nb::dict& given) {
-    std::size_t found = 0, first = 0, sensor = 0;
-    for (const ArmDriver::Channel& channel : driver_.channels()) {
-      const auto width = static_cast<std::size_t>(channel.width);
-      const bool is_given = given.contains(channel.name.c_str());
-      if (is_given) {
-        ++found;
-        const nb::object value = given[channel.name.c_str()];
-        const Input input(channel.name.c_str(), value, channel.width == 1 ? Axes{} : Axes{width});
-        input.require_leading({});
-        std::ranges::copy(input.all(), readings_.begin() + static_cast<std::ptrdiff_t>(first));
-      } else if (!channel.is_sensor && loop_.state() == DriveState::Waiting) {
-        throw ModelError("readings: has no " + channel.name +
-                         ": the first message must have those of the actuators");
-      }
-      if (channel.is_sensor) arrived_[sensor++] = is_given;
-      first += width;
-    }
-    if (found == given.size()) return;
-    for (const auto [key, value] : given) {
-      const auto name = nb::cast<std::string>(nb::str(key));
-      if (std::ranges::none_of(driver_.channels(), [&](const auto& c) { return c.name == name; }))
-        throw ModelError("readings: " + name + ": is no reading of the robot");
-    }
-  }
-
   std::filesystem::path file_;
   ArmDriver::Options options_;
   DriveSafety safety_;
@@ -217,8 +136,7 @@ class PyDriver {
   DriveLoop loop_;
   RobotMessage message_;         // for the log
   std::vector<double> numbers_;  // of it
-  std::vector<double> readings_;
-  std::unique_ptr<bool[]> arrived_;
+  RobotReadings readings_;
   std::vector<double> commands_;
   std::unique_ptr<StepLog> log_;
 };

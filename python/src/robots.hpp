@@ -145,6 +145,7 @@ void bind_solver(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_drives(nb::module_& module);
 void bind_driver(nb::module_& module);
+void bind_estimator(nb::module_& module);
 void bind_workspace(nb::module_& module);
 
 /// Annotations of signatures.

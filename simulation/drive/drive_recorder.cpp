@@ -121,7 +121,7 @@ DriverSettings driver_settings(const std::string& text) {
 DriveRecorder::Entry::Entry(const DriveLoop& loop)
     : commands(loop.driver().actuators().size()),
       own(loop.driver().report().own.size()),
-      joints(loop.driver().joints().size()),
+      joints(loop.driver().computer().joints().size()),
       command(loop.driver().command()),
       seen(loop.driver().seen()) {
   message.resize(RobotMessage(loop.driver()).size());
@@ -148,7 +148,7 @@ DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
       throw ModelError(fmt::format("{}: {}: is not in the model", robot.string(), name));
     return found;
   };
-  for (const std::string& name : driver.joints()) {
+  for (const std::string& name : driver.computer().joints()) {
     const int joint = id(mjOBJ_JOINT, name);
     joints_.push_back({m.jnt_qposadr[joint], m.jnt_dofadr[joint]});
   }
@@ -232,7 +232,7 @@ void DriveRecorder::take(const LoopStep& step) noexcept {
   entry.has_estimate = loop_.counts().steps > loop_.counts().held;
   if (entry.received) std::ranges::copy(step.message, entry.message.begin());
   std::ranges::copy(step.commands, entry.commands.begin());
-  driver.joint_states(entry.joints);
+  driver.computer().joint_states(entry.joints);
   std::ranges::copy(driver.report().own, entry.own.begin());
   entry.report = driver.report();
   entry.report.own = entry.own;

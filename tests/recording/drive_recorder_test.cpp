@@ -147,8 +147,8 @@ TEST_CASE("robot log: has the readings as they came and the pose that was estima
   for (int i = 0; i < kSteps; ++i) {
     recorder.take(drive.step(i));
     if (i < kFirst) continue;
-    joints.emplace_back(drive.driver.joints().size());
-    drive.driver.joint_states(joints.back());
+    joints.emplace_back(drive.driver.computer().joints().size());
+    drive.driver.computer().joint_states(joints.back());
     tip_errors.push_back(drive.driver.report().tip_error);
     if (drive.any) newest = drive.readings[0];
     first_readings.push_back(newest);
@@ -171,7 +171,7 @@ TEST_CASE("robot log: has the readings as they came and the pose that was estima
     REQUIRE(row.sensordata[address("driver_received")] == received[k]);
     if (std::isfinite(first_readings[k])) REQUIRE(row.sensordata[reading] == first_readings[k]);
     REQUIRE(std::isnan(row.sensordata[ideal]));
-    const std::vector<std::string> names = drive.driver.joints();
+    const std::vector<std::string> names = drive.driver.computer().joints();
     for (std::size_t j = 0; j < names.size(); ++j) {
       const int id = mj_name2id(model.get(), mjOBJ_JOINT, names[j].c_str());
       REQUIRE(row.qpos[static_cast<std::size_t>(model->jnt_qposadr[id])] == joints[k][j][0]);
