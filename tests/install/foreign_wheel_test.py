@@ -20,7 +20,7 @@ import zipfile
 from pathlib import Path
 
 import lief
-from wheel_test import LARGEST, ROOT, check_size, lines_of
+from wheel_test import ROOT, check_size, lines_of
 
 COMPILED = re.compile(r"tendril/(bin/)?(\w+\.abi3\.so|lib\w+\.(so|dylib)|tendril)")
 #: Debian's libraries and the list of them, which auditwheel adds to the wheel for Linux.
@@ -38,7 +38,6 @@ class MacOS:
     """A library or program for macOS, which dyld loads."""
 
     tag = "cp311-abi3-macosx_11_0_arm64"
-    largest = LARGEST
     own = frozenset()  # files that only this wheel has
     python_besides = frozenset()  # names that only this wheel takes from Python
 
@@ -132,7 +131,6 @@ class Windows:
     """A library or program for Windows."""
 
     tag = "cp311-abi3-win_amd64"
-    largest = 7_700_000  # bytes; 0.8 MB of them are the compiler's libraries and nanobind's backends
     #: The compiler's libraries; nanobind's backend of the same compiler, for Python 3.11 and for later ones; licenses.
     own = frozenset(
         f"tendril/{name}"
@@ -308,7 +306,7 @@ def main():
         program = wheel.getinfo(platform.file_of("tendril/bin/tendril"))
     problems = [
         *([] if program.external_attr >> 16 & 0o100 else [f"{program.filename}: must be executable"]),
-        *check_size(options.wheel, platform.largest),
+        *check_size(options.wheel),
         *check_tag(options.wheel, ours, platform),
         *check_record(ours),
         *check_contents(ours, linux, platform),

@@ -34,7 +34,7 @@ if grep -rn "$root/\|$build/" "$config"; then
 fi
 
 cmake -S "$here/consumer" -B "$work/build" -Wno-dev --log-level=WARNING \
-  -DCMAKE_PREFIX_PATH="$prefix" "-Dcomponents=$components" "-Devery_header=$work/every_header.cpp" "-Dexamples=$root/apps/examples" \
+  -DCMAKE_PREFIX_PATH="$prefix" "-Dcomponents=$components" "-Dheaders=$work/every_header.cpp" \
   "-DMuJoCo_ROOT=${mujoco_library:+$(dirname "$mujoco_library")}" \
   "-DCMAKE_CXX_FLAGS=$flags" "-DCMAKE_C_FLAGS=$flags" >"$work/configure.log" ||
   { cat "$work/configure.log"; fail "the consumer does not configure"; }

@@ -20,11 +20,6 @@ def run(*words: object, **options: object) -> str:
 
 def test_a_project_outside_builds_a_program_and_a_controller(tmp_path: Path) -> None:
     folder = run(sys.executable, "-m", "tendril", "--cmake-dir").strip()
-    some = tmp_path / "headers.cpp"
-    some.write_text(
-        '#include "tendril/avoidance/arm_path_planner.hpp"\n#include "plugin/controller_plugin.hpp"\n'
-        '#include "controllers/interface/mobile_controller.hpp"\n#include "tendril/model/robot_mjcf.hpp"\n'
-    )
     build = tmp_path / "build"
     run(
         "cmake",
@@ -34,8 +29,6 @@ def test_a_project_outside_builds_a_program_and_a_controller(tmp_path: Path) -> 
         build,
         f"-Dtendril_DIR={folder}",
         "-Dcomponents=core;model;plugin_host",
-        f"-Devery_header={some}",
-        f"-Dexamples={ROOT / 'apps/examples'}",
     )
     run("cmake", "--build", build, "-j", 2)
     run(build / "consumer", cwd="/")

@@ -3,9 +3,16 @@
 #     cmake -S . -B build -Dtendril_DIR=$(python -m tendril --cmake-dir)
 #
 # Defines tendril::core, estimation, planning, snake, mobile, control, model, binding, drive and tendril::plugin_host:
-# headers and a shared library, for Eigen 3.4. plugin_host also has the library of the program, and the MuJoCo next to
-# the package.
+# headers and a shared library, for Eigen 3.4. plugin_host has another one, and the MuJoCo next to the package.
+# On Windows the compiler must be g++ of MinGW-w64, whose linker takes DLLs as they are.
 include(CMakeFindDependencyMacro)
+if(WIN32 AND NOT MINGW)
+  set(tendril_FOUND FALSE)
+  set(tendril_NOT_FOUND_MESSAGE
+    "the libraries of the Python package for Windows are of MinGW-w64, CMAKE_CXX_COMPILER is ${CMAKE_CXX_COMPILER}: \
+must be g++ of MinGW-w64")
+  return()
+endif()
 find_dependency(Eigen3 3.4)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _tendril_package)
 cmake_path(GET _tendril_package PARENT_PATH _tendril_site)
@@ -22,30 +29,39 @@ endforeach()
 if(TARGET tendril::core)
   return()
 endif()
+# _tendril_library(<target> <file>)
+function(_tendril_library target file)
+  add_library(${target} SHARED IMPORTED)
+  set_property(TARGET ${target} PROPERTY IMPORTED_LOCATION ${file})
+  if(WIN32)
+    set_property(TARGET ${target} PROPERTY IMPORTED_IMPLIB ${file})
+  endif()
+endfunction()
+set(_tendril_prefix lib)
+if(WIN32)
+  set(_tendril_prefix "")
+endif()
 if(NOT TARGET MuJoCo::MuJoCo)
   file(STRINGS ${_tendril_package}/_version.py _tendril_engine REGEX "^mujoco_version")
   string(REGEX REPLACE "[^\"]*\"([^\"]*)\".*" "\\1" _tendril_engine "${_tendril_engine}")
   set(_tendril_engine_library libmujoco.so.${_tendril_engine})
   if(APPLE)
     set(_tendril_engine_library libmujoco.${_tendril_engine}.dylib)
+  elseif(WIN32)
+    set(_tendril_engine_library mujoco.dll)
   endif()
-  add_library(MuJoCo::MuJoCo SHARED IMPORTED)
-  set_target_properties(MuJoCo::MuJoCo PROPERTIES
-    IMPORTED_LOCATION ${_tendril_site}/mujoco/${_tendril_engine_library}
-    INTERFACE_INCLUDE_DIRECTORIES ${_tendril_site}/mujoco/include)
+  _tendril_library(MuJoCo::MuJoCo ${_tendril_site}/mujoco/${_tendril_engine_library})
+  set_property(TARGET MuJoCo::MuJoCo PROPERTY INTERFACE_INCLUDE_DIRECTORIES ${_tendril_site}/mujoco/include)
 endif()
-add_library(tendril::library SHARED IMPORTED)
+_tendril_library(tendril::library ${_tendril_package}/${_tendril_prefix}tendril_core${CMAKE_SHARED_LIBRARY_SUFFIX})
 set_target_properties(tendril::library PROPERTIES
-  IMPORTED_LOCATION ${_tendril_package}/libtendril_core${CMAKE_SHARED_LIBRARY_SUFFIX}
   INTERFACE_INCLUDE_DIRECTORIES "${_tendril_package}/include;${_tendril_package}/include/tendril"
   INTERFACE_COMPILE_FEATURES cxx_std_20
   INTERFACE_LINK_LIBRARIES Eigen3::Eigen)
-add_library(tendril::program SHARED IMPORTED)
-set_target_properties(tendril::program PROPERTIES
-  IMPORTED_LOCATION ${_tendril_package}/bin/libtendril_program${CMAKE_SHARED_LIBRARY_SUFFIX})
+_tendril_library(tendril::host ${_tendril_package}/${_tendril_prefix}tendril_host${CMAKE_SHARED_LIBRARY_SUFFIX})
 foreach(_tendril_target ${_tendril_targets})
   add_library(tendril::${_tendril_target} INTERFACE IMPORTED)
   set_target_properties(tendril::${_tendril_target} PROPERTIES INTERFACE_LINK_LIBRARIES tendril::library)
 endforeach()
 set_target_properties(tendril::plugin_host PROPERTIES
-  INTERFACE_LINK_LIBRARIES "tendril::library;tendril::program;MuJoCo::MuJoCo")
+  INTERFACE_LINK_LIBRARIES "tendril::library;tendril::host;MuJoCo::MuJoCo")
