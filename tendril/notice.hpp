@@ -19,6 +19,8 @@ inline constexpr MessageKind kNoticeKinds[] = {
      "Raise `bend_torque_limit`, or lower `bend_limit` or `bending_stiffness`."},
     {"check-window-empty", "The time window of a check begins after the end of the run.",
      "Lengthen `duration`, or lower `after` of the check."},
+    {"columns-ignored", "A log has columns of nothing that the robot has.",
+     "Name columns as `td.Estimator` names readings and actuators, or leave them out."},
     {"contact-plan-not-found", "The planner found no path with contact.",
      "Raise `slack` or `max_bend`, or give the planner other corners; `tendril plan --strict` "
      "turns this into exit code 1."},
@@ -66,6 +68,9 @@ inline constexpr MessageKind kNoticeKinds[] = {
      "notice if nothing enters its hollows."},
     {"model-not-flattened", "MuJoCo could not write the scene as one XML file.",
      "Read the reason in the line. The recording replays without this file."},
+    {"no-commands", "A log has no column of an actuator.",
+     "Add columns of the commands, by the names of the actuators; an arm that rests at 0 needs "
+     "none."},
     {"no-plots", "The plots of a report could not be drawn.",
      "Install the Python package that the line names."},
     {"no-plugin", "A library of `--plugin` loaded but registered no plugin.",

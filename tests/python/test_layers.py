@@ -12,7 +12,7 @@ FLOORS = (
         *("_terminal", "_version"),
     ),
     ("_notices", "_program", "_progress", "_reading"),
-    ("_engine", "_files", "_recording_layout", "_settings", "_toml"),
+    ("_engine", "_files", "_recording_layout", "_settings", "_table", "_toml"),
     ("_binary_model", "_command", "_recording_file", "controllers", "report.page", "statistics"),
     ("_copies", "report.plots"),
     ("_python_command", "_recorded"),
@@ -20,13 +20,14 @@ FLOORS = (
     ("recording",),
     ("_window", "report"),
     ("export", "rosbag", "sweep"),
-    ("compare", "identify"),
+    ("compare", "estimate", "identify"),
     ("tendril", "__main__"),  # what users import, and what starts the commands
     ("envs", "worlds"),
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 #: May be imported in a function: what a build tree does not have, or few runs need.
 LATE = {
+    "_core",
     "_engine",
     "_errors",
     "_recording_file",

@@ -17,7 +17,8 @@ from tendril._command import Parser, make_parser
 from tendril._errors import ModelError
 from tendril._files import refuse_inputs, write_atomically
 from tendril._notices import notice
-from tendril.identify.data import check_units, joined, meant_or_all, read_data, read_markers, refuse
+from tendril._table import meant_or_all, refuse
+from tendril.identify.data import check_units, joined, read_data, read_markers
 from tendril.identify.fit import ALIGNMENTS, BETWEEN, Fit, Identification, MotionFit, held_out_rows, identify, points_of
 from tendril.identify.frames import no_fit
 from tendril.identify.recordings import ENDING, read_recording

@@ -3,8 +3,6 @@ measured."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,27 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError
-from tendril._meant import nearest
-from tendril._reading import read_text
+from tendril._table import AXES, UNITS, Array, meant_or_all, read_rows, read_table, refuse
 
-Array = npt.NDArray[np.float64]
-UNITS = {"m": 1.0, "mm": 1e-3, "N": 1.0, "Nm": 1.0, "rad": 1.0, "deg": math.pi / 180, "s": 1.0, "ms": 1e-3}
-AXES = ("x", "y", "z")
 LOADS = ("force", "moment")  #: at the tip; after the name of a point and `_`, at that point
 ROWS_NAMED = {"weight": 1.0, "held_out": 0.0}  #: columns of every kind of file, and their values where there is none
-MOST_TABLE = 1 << 26  #: bytes of a file
 THOUSAND_LOW, THOUSAND_HIGH = 20.0, 0.02  #: sizes that make no sense in the unit that is stated
-
-
-def refuse(file: object, what: str) -> ModelError:
-    return ModelError("".join(c if c.isprintable() else " " for c in f"{file}: {what}"))
-
-
-def meant_or_all(name: str, known: Sequence[str]) -> str:
-    """Returns the end of a message: the known name that is most like it, else all of them."""
-    found = nearest(name, known)
-    return f"did you mean {found}?" if found else f"must be one of {', '.join(known)}"
 
 
 @dataclass(frozen=True)
@@ -81,50 +63,8 @@ class Data:
         return np.asarray(~np.isnan(self.measured[..., 0]))
 
 
-def _read_rows(file: Path) -> list[list[str]]:
-    """The cells of a CSV file."""
-    try:
-        return list(csv.reader(io.StringIO(read_text(file, MOST_TABLE).removeprefix("\ufeff"), newline="")))
-    except csv.Error as error:
-        raise refuse(file, f"must be a table: {error}") from None
-
-
-def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
-    """Columns by their names without unit, the numbers in SI units (NaN: empty), and the lines of the rows."""
-    rows = [(i + 1, row) for i, row in enumerate(_read_rows(file)) if row and not row[0].startswith("#")]
-    if len(rows) < 2:
-        raise refuse(file, "has no rows: must have a line of names and rows of numbers")
-    names: dict[str, int] = {}
-    factors = []
-    for column, text in enumerate(cell.strip() for cell in rows[0][1]):
-        stem, _, unit = text.rpartition("_")
-        known = stem and unit in UNITS
-        name = stem if known else text
-        if not name or name in names:
-            raise refuse(
-                f"{file}:{rows[0][0]}", f'column {column + 1}: "{text}": must be a name that no other column has'
-            )
-        names[name] = column
-        factors.append(UNITS[unit] if known else 1.0)
-    values = np.full((len(rows) - 1, len(names)), np.nan)
-    for i, (line, cells) in enumerate(rows[1:]):
-        if len(cells) != len(names):
-            raise refuse(f"{file}:{line}", f"has {len(cells)} cells: must have {len(names)}")
-        for column, cell in enumerate(cells):
-            if not cell.strip():
-                continue
-            try:
-                number = float(cell)
-            except ValueError:
-                number = math.nan
-            if not math.isfinite(number):
-                raise refuse(f"{file}:{line}", f'{rows[0][1][column].strip()}: "{cell}": must be a finite number')
-            values[i, column] = number * factors[column]
-    return names, values, [line for line, _ in rows[1:]]
-
-
 def read_markers(file: Path) -> dict[str, Marker]:
-    header, *cells = _read_rows(file) or [[]]
+    header, *cells = read_rows(file) or [[]]
     if not header or header[0] != "point":
         raise refuse(file, "the first column must be point, the others arc, x, y, z")
     rows = [dict(zip(header, row, strict=False)) for row in cells if row]

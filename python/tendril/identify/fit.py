@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
-from tendril.identify.data import AXES, Data, Marker, refuse
+from tendril._table import AXES, refuse
+from tendril.identify.data import Data, Marker
 from tendril.identify.frames import check_points
 from tendril.identify.motions import check_times, inputs, simulate
 from tendril.identify.robot_file import SHIFT, Parameter, RobotFile, engine

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tendril.identify.data import AXES, Data, refuse
+from tendril._table import AXES, refuse
+from tendril.identify.data import Data
 
 Array = npt.NDArray[np.float64]
 FAR_OFF = 0.03  #: of the arm's length: errors below it are those of a model that is to be fitted

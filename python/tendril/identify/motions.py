@@ -12,7 +12,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from tendril.identify.data import Data, refuse
+from tendril._table import refuse
+from tendril.identify.data import Data
 from tendril.identify.statics import Point, Statics
 
 Array = npt.NDArray[np.float64]

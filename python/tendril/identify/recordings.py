@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from tendril._errors import ModelError
 from tendril._recorded import RecordedRun
-from tendril.identify.data import Data, Marker, meant_or_all, refuse
+from tendril._table import meant_or_all, refuse
+from tendril.identify.data import Data, Marker
 
 Array = npt.NDArray[np.float64]
 ENDING = ".h5"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._files import atomic_file
-from tendril.identify.data import AXES
+from tendril._table import AXES
 from tendril.identify.fit import Identification, rms
 from tendril.report import STYLE
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from tendril._program import OWN_LIBRARY, find_library
 from tendril._reading import parse_toml, read_text
+from tendril._table import meant_or_all, refuse
 from tendril._toml import toml
-from tendril.identify.data import meant_or_all, refuse
 
 Array = npt.NDArray[np.float64]
 UNIDENTIFIABLE = {
