@@ -66,7 +66,7 @@ def _number(option: str, text: str) -> float:
 
 
 def _text(estimates: Estimates, robot: ContinuumRobot) -> str:
-    """The CSV file; states as `tendril fk` reads them."""
+    """The CSV file; states are named as by `tendril ik`."""
     states = robot.states(estimates.q)
     header = ["t"]
     header += [f"{name}_{i}" for i in range(1, states.shape[1] + 1) for name in ("theta", "phi", "s")]
