@@ -62,12 +62,10 @@ nb::object square(const Matrix& matrix) {
 void bind_estimator(nb::module_& module) {
   nb::class_<PyEstimator>(
       module, "Estimator",
-      "The shape of a continuum arm and the force on its tip, from the sensors of its robot file "
-      "and "
-      "what its\nactuators are told: a Kalman filter with the elastic body of the arm in it, as "
-      "`td.Driver` has one. It needs\nneither controller nor engine. Equations: the page "
-      "Estimation "
-      "of the theory.")
+      "The shape of a continuum arm and the force on its tip, from the sensors of its robot\n"
+      "file and what its actuators are told: a Kalman filter with the elastic body of the arm in\n"
+      "it, as `td.Driver` has one. It needs neither controller nor engine. Equations: the page\n"
+      "Estimation of the theory.")
       .def(
           "__init__",
           [](PyEstimator* self, const std::filesystem::path& file, double timestep,
@@ -104,9 +102,8 @@ void bind_estimator(nb::module_& module) {
                    "] | None = None, commands: " TENDRIL_LIKE " | None = None) -> None"),
            "Advances by a timestep.\n\n"
            ":param readings: those that have come since the last step; None: none has\n"
-           ":param commands: (actuators,): that the actuators have had since then; None: the same "
-           "as in "
-           "the step before,\n0 at first\n"
+           ":param commands: (actuators,): that the actuators have had since then; None: the same\n"
+           "    as in the step before, 0 at first\n"
            ":raises ModelError: a name that is no reading, a wrong shape")
       .def("reset", &PyEstimator::reset, nb::sig("def reset(self) -> None"),
            "Back to rest, where the robot file starts the arm; commands stay.")
@@ -128,8 +125,7 @@ void bind_estimator(nb::module_& module) {
       .def_prop_ro(
           "force", [](PyEstimator& self) { return vector(self.estimate().force); },
           nb::sig("def force(self) -> " TENDRIL_ARRAY),
-          "(3,): external force on the tip, base frame, N; the weight of an unknown payload is in "
-          "it.")
+          "(3,): external force on the tip, base frame, N; an unknown payload's weight is in it.")
       .def_prop_ro(
           "friction", [](PyEstimator& self) { return vector(self.estimate().friction); },
           nb::sig("def friction(self) -> " TENDRIL_ARRAY),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from tendril import _engine
 from tendril._commands import packages
-from tendril._errors import ModelError, RecordingError
+from tendril._errors import ModelError, RecordingError, refuse
+from tendril._files import refuse_inputs
 from tendril._meant import meant
 from tendril._notices import EXIT_OUTPUT, EXIT_USAGE, error_line
 from tendril._progress import waiting
@@ -48,6 +52,33 @@ def require_module(module: str, extra: str, what: str) -> None:
             f"{what}: Python module {module} is missing: pip install {_PACKAGES.get(module, module)}, or with all "
             f'others "tendril-mujoco[{extra}]"'
         )
+
+
+def number(option: str, text: str, kind: type = float) -> Any:
+    """Throws ModelError for what is not a finite number."""
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise refuse(option, f"{text}: must be a {'whole ' if kind is int else ''}number")
+    return value
+
+
+def vector(option: str, text: str) -> list[float]:
+    """The numbers of X,Y,Z. Throws ModelError."""
+    numbers = [number(option, word) for word in text.split(",")]
+    if len(numbers) != 3:
+        raise refuse(option, f"{text}: must be three numbers")
+    return numbers
+
+
+def check_outputs(outputs: Iterable[Path | None], *inputs: Path | None) -> None:
+    """Throws ModelError for an output that has no folder, or is an input."""
+    for file in outputs:
+        if file is not None and not file.parent.is_dir():
+            raise refuse(file, f"{file.parent}: no such folder")
+        refuse_inputs(file, *inputs)
 
 
 def run(command: str, words: Sequence[str]) -> int:

@@ -21,4 +21,14 @@ class OutputError(OSError):
     """What could not be written; one line: `file: could not be written: why`."""
 
 
-__all__ = ["ModelError", "OutputError", "RecordingError"]
+def refuse(where: object, what: str) -> ModelError:
+    """Returns the error `where: what` in one line."""
+    return ModelError("".join(c if c.isprintable() else " " for c in f"{where}: {what}"))
+
+
+def not_compiled(what: str, error: ImportError) -> ModelError:
+    """Returns the error of what needs `_core` or `_sim`, where they are not there."""
+    return ModelError(f"{what}: needs the Python package tendril-mujoco, compiled (docs/guide/python.md): {error}")
+
+
+__all__ = ["ModelError", "OutputError", "RecordingError", "not_compiled", "refuse"]

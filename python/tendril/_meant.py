@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _LEAST_LIKE = 0.7  #: of difflib, 1: the same word
 _LEAST_PREFIX = 3  #: letters
@@ -22,6 +22,12 @@ def meant(name: str, known: Iterable[str]) -> str:
     """Returns ` (did you mean NAME?)`, or nothing if no known name is near."""
     found = nearest(name, known)
     return f" (did you mean {found}?)" if found else ""
+
+
+def meant_or_all(name: str, known: Sequence[str]) -> str:
+    """Returns the end of a message: the known name that is most like it, else all of them."""
+    found = nearest(name, known)
+    return f"did you mean {found}?" if found else f"must be one of {', '.join(known)}"
 
 
 def _share_prefix(one: str, other: str) -> bool:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tendril import _engine
-from tendril._errors import ModelError
+from tendril._errors import ModelError, not_compiled
 from tendril._library import library_name
 from tendril._notices import EXIT_USAGE, error_line, notice
 from tendril._program import find_program, registered
@@ -40,9 +40,7 @@ def load(file: str | os.PathLike[str]) -> None:
     except ImportError as error:
         if text := _engine.problem():
             raise ModelError(text) from None
-        raise ModelError(
-            f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/guide/python.md): {error}"
-        ) from None
+        raise not_compiled(f"--python: {file}", error) from None
     path = Path(file)
     if not path.is_file():
         raise ModelError(f"--python: {file}: {'must be a Python file (.py)' if path.exists() else 'no such file'}")

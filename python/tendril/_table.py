@@ -5,30 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError
-from tendril._meant import nearest
+from tendril._errors import refuse
 from tendril._reading import read_text
 
 Array = npt.NDArray[np.float64]
 UNITS = {"m": 1.0, "mm": 1e-3, "N": 1.0, "Nm": 1.0, "rad": 1.0, "deg": math.pi / 180, "s": 1.0, "ms": 1e-3}
 AXES = ("x", "y", "z")
+TIME = "t"
 MOST_TABLE = 1 << 26  #: bytes of a file
-
-
-def refuse(file: object, what: str) -> ModelError:
-    return ModelError("".join(c if c.isprintable() else " " for c in f"{file}: {what}"))
-
-
-def meant_or_all(name: str, known: Sequence[str]) -> str:
-    """Returns the end of a message: the known name that is most like it, else all of them."""
-    found = nearest(name, known)
-    return f"did you mean {found}?" if found else f"must be one of {', '.join(known)}"
 
 
 def read_rows(file: Path) -> list[list[str]]:
@@ -71,3 +60,15 @@ def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
                 raise refuse(f"{file}:{line}", f'{rows[0][1][column].strip()}: "{cell}": must be a finite number')
             values[i, column] = number * factors[column]
     return names, values, [line for line, _ in rows[1:]]
+
+
+def check_times(file: Path, time: Array, lines: list[int]) -> None:
+    """Throws ModelError for times that do not rise from row to row."""
+    if len(time) < 2:
+        raise refuse(file, f"{TIME}: must have at least two rows")
+    for row, line in enumerate(lines):
+        now, before = time[row], time[max(0, row - 1)]
+        if np.isnan(now):
+            raise refuse(f"{file}:{line}", f"{TIME}: is empty: must be a number")
+        if row > 0 and now <= before:
+            raise refuse(f"{file}:{line}", f"{TIME}: {now:g}: must be later than the row before, {before:g}")

@@ -156,7 +156,7 @@ def test_options_are_checked(arm, tmp_path, capsys):
     log = write(tmp_path / "log.csv", list(rows_of(3)))
     for words, what in (
         (["--timestep", "0"], "--timestep: 0: must be in (0, 1] s"),
-        (["--gravity", "1,2"], "--gravity: must be three numbers"),
+        (["--gravity", "1,2"], "--gravity: 1,2: must be three numbers"),
         (["--plot", "a.gif"], 'extension: ".gif"'),
         (["-o", str(log)], "log.csv"),
         (["-o", str(tmp_path / "no/out.csv")], "no such folder"),

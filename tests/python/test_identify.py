@@ -248,7 +248,7 @@ def changed(old: str, new: str) -> Callable[[str], str]:
         (GOOD, ["--parameters", STIFFNESS, "--held-out", "1"], ["--held-out: 1: must be in [0, 1)"]),
         (GOOD, ["--parameters", STIFFNESS, "--gravity", "0,0"], ["--gravity", "three numbers"]),
         (GOOD, ["--parameters", STIFFNESS, "--json", "none/x.json"], ["none/x.json", "no such folder"]),
-        (GOOD, ["--parameters", STIFFNESS, "--plot", "x.gif"], ["x.gif", "must be .svg or .png"]),
+        (GOOD, ["--parameters", STIFFNESS, "--plot", "x.gif"], ["x.gif", "must be one of .png, .svg, .pdf"]),
         (
             GOOD,
             ["--parameters", f"{STIFFNESS},section.*.damping_time"],
@@ -635,7 +635,7 @@ DAMPING = "section.*.damping_time"
         ),
         (SWING.replace("0.19,", "1900,"), [], ["motion.csv: t: 1900 s, more than 1000000 steps", "t_ms"]),
         (SWING.replace("_mm", ""), [], ["motion.csv: points are up to", "are they in mm?"]),
-        ("\n".join(SWING.splitlines()[:2]), [], ["t: a motion must have at least two rows"]),
+        ("\n".join(SWING.splitlines()[:2]), [], ["t: must have at least two rows"]),
         (
             "\n".join(SWING.splitlines()[:3]),
             ["--held-out", "0.5", "--parameters", f"{DAMPING},{STIFFNESS},section.*.mass"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tendril._command import Parser, make_parser
-from tendril._errors import ModelError
-from tendril._files import atomic_file, refuse_inputs, write_atomically
+from tendril._command import Parser, check_outputs, make_parser, number, require_module, vector
+from tendril._errors import not_compiled, refuse
+from tendril._files import write_atomically
 from tendril._notices import notice
-from tendril._table import refuse
 from tendril.estimate.log import Estimates, Log, estimate, log_of, read_rows_in_time
 from tendril.report import STYLE
-from tendril.report.figure import INSTALL, check_output
+from tendril.report.figure import check_output, save
 
 if TYPE_CHECKING:
     from tendril._core import ContinuumRobot, Estimator
@@ -55,16 +53,6 @@ def _parser() -> Parser:
     return command
 
 
-def _number(option: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise refuse(option, f"{text}: must be a number")
-    return value
-
-
 def _text(estimates: Estimates, robot: ContinuumRobot) -> str:
     """The CSV file; states are named as by `tendril ik`."""
     states = robot.states(estimates.q)
@@ -90,12 +78,9 @@ def _text(estimates: Estimates, robot: ContinuumRobot) -> str:
 
 def _draw(estimates: Estimates, robot: ContinuumRobot, out: Path) -> None:
     """Tip, coordinates and force over time; bands of two deviations."""
-    try:
-        import matplotlib
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(f"Python module {error.name or error} is missing: {INSTALL}", name=error.name) from None
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
     names = [
         f"{name}_{i}"
         for i, section in enumerate(robot.sections, 1)
@@ -119,11 +104,7 @@ def _draw(estimates: Estimates, robot: ContinuumRobot, out: Path) -> None:
             panel.set_ylabel(title)
             panel.legend(fontsize="small", ncols=2)
         panels[-1].set_xlabel("time [s]")
-        matplotlib.rcParams["svg.hashsalt"] = "estimate"
-        with atomic_file(out) as file:
-            figure.savefig(
-                file, format=out.suffix[1:], dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None
-            )
+        save(figure, out)
 
 
 def _tell(log: Log, estimator: Estimator, estimates: Estimates, timestep: float) -> None:
@@ -146,19 +127,15 @@ def _tell(log: Log, estimator: Estimator, estimates: Estimates, timestep: float)
 def _options(words: Sequence[str]) -> argparse.Namespace:
     """Throws ModelError for a value out of range."""
     options = _parser().parse_args(words)
-    options.gravity = [_number("--gravity", word) for word in options.gravity.split(",")]
-    if len(options.gravity) != 3:
-        raise refuse("--gravity", "must be three numbers")
+    options.gravity = vector("--gravity", options.gravity)
     if options.timestep is not None:
-        options.timestep = _number("--timestep", options.timestep)
+        options.timestep = number("--timestep", options.timestep)
         if not 0 < options.timestep <= 1:
             raise refuse("--timestep", f"{options.timestep:g}: must be in (0, 1] s")
     if options.plot is not None:
         check_output(options.plot)
-    for file in (options.output, options.plot):
-        if file is not None and not file.parent.is_dir():
-            raise refuse(file, f"{file.parent}: no such folder")
-        refuse_inputs(file, options.robot, options.log)
+        require_module("matplotlib", "report", "--plot")
+    check_outputs((options.output, options.plot), options.robot, options.log)
     return options
 
 
@@ -168,9 +145,7 @@ def main(words: Sequence[str]) -> int:
     try:
         from tendril import _core
     except ImportError as error:
-        raise ModelError(
-            f"estimate: needs the Python package tendril-mujoco, compiled (docs/guide/python.md): {error}"
-        ) from None
+        raise not_compiled("estimate", error) from None
     robot = _core.load_robot(options.robot, _core.ContinuumRobot)
     table = read_rows_in_time(options.log)
     timestep = options.timestep or float(np.median(np.diff(table.time)))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError
-from tendril._table import Array, meant_or_all, read_table, refuse
+from tendril._errors import ModelError, refuse
+from tendril._meant import meant_or_all
+from tendril._table import TIME, Array, check_times, read_table
 
 if TYPE_CHECKING:
     from tendril._core import Estimator
 
-TIME = "t"
 #: Endings of the columns of a reading, by its numbers.
 ENDINGS = {1: ("",), 2: ("_x", "_y"), 3: ("_x", "_y", "_z"), 4: ("_w", "_x", "_y", "_z")}
 MOST_STEPS = 50_000_000
@@ -85,14 +85,7 @@ def read_rows_in_time(file: Path) -> Table:
     table = Table(file, *read_table(file))
     if TIME not in table.names:
         raise refuse(f"{file}:1", f"column {TIME} is missing: the time of a row, s")
-    for row, line in enumerate(table.lines):
-        now, before = table.time[row], table.time[max(0, row - 1)]
-        if np.isnan(now):
-            raise refuse(f"{file}:{line}", "t: is empty: must be a number")
-        if row > 0 and now <= before:
-            raise refuse(f"{file}:{line}", f"t: {now:g}: must be later than the row before, {before:g}")
-    if len(table.lines) < 2:
-        raise refuse(file, "must have at least two rows")
+    check_times(file, table.time, table.lines)
     return table
 
 

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from tendril._command import Parser, make_parser
-from tendril._errors import ModelError
-from tendril._files import refuse_inputs, write_atomically
+from tendril._command import Parser, check_outputs, make_parser, number, require_module, vector
+from tendril._errors import refuse
+from tendril._files import write_atomically
+from tendril._meant import meant_or_all
 from tendril._notices import notice
-from tendril._table import meant_or_all, refuse
 from tendril.identify.data import check_units, joined, read_data, read_markers
 from tendril.identify.fit import ALIGNMENTS, BETWEEN, Fit, Identification, MotionFit, held_out_rows, identify, points_of
 from tendril.identify.frames import no_fit
 from tendril.identify.recordings import ENDING, read_recording
 from tendril.identify.results import draw, summary, text
 from tendril.identify.robot_file import RobotFile
-
-
-def _number(option: str, text: str, kind: type = float) -> Any:
-    try:
-        value = kind(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise refuse(option, f"{text}: must be a {'whole ' if kind is int else ''}number")
-    return value
+from tendril.report.figure import check_output
 
 
 def _bounds(texts: Sequence[str], parameters: Sequence[str]) -> dict[str, tuple[float, float]]:
@@ -45,7 +34,7 @@ def _bounds(texts: Sequence[str], parameters: Sequence[str]) -> dict[str, tuple[
             raise refuse("--bounds", f"{given}: must be PARAMETER=LOW,HIGH")
         if name not in parameters:
             raise refuse("--bounds", f"{name}: is not among --parameters: {meant_or_all(name, parameters)}")
-        bounds[name] = (_number("--bounds", numbers[0]), _number("--bounds", numbers[1]))
+        bounds[name] = (number("--bounds", numbers[0]), number("--bounds", numbers[1]))
     return bounds
 
 
@@ -149,7 +138,7 @@ def _add_choices(command: Parser) -> None:
         "-o", "--output", type=Path, metavar="FITTED.toml", help="the robot file with the fitted values"
     )
     command.add_argument("--json", type=Path, metavar="FILE", help="also writes all numbers")
-    command.add_argument("--plot", type=Path, metavar="FILE.svg", help="before and after; .svg or .png")
+    command.add_argument("--plot", type=Path, metavar="FILE.svg", help="before and after; .svg, .png, .pdf")
     command.add_argument("--quiet", action="store_true", help="print nothing")
 
 
@@ -157,20 +146,17 @@ def _request(options: argparse.Namespace) -> Request:
     """Throws ModelError for a value out of range."""
     if options.align not in ALIGNMENTS:
         raise refuse("--align", f"{options.align}: must be one of {', '.join(ALIGNMENTS)}")
-    gravity = [_number("--gravity", word) for word in options.gravity.split(",")]
-    if len(gravity) != 3:
-        raise refuse("--gravity", f"{options.gravity}: must be three numbers")
     if options.between not in BETWEEN:
         raise refuse("--between", f"{options.between}: must be one of {', '.join(BETWEEN)}")
     timestep = 0.0
     if options.timestep is not None:
-        timestep = _number("--timestep", options.timestep)
+        timestep = number("--timestep", options.timestep)
         if not 0 < timestep <= 0.1:
             raise refuse("--timestep", f"{options.timestep}: must be in (0, 0.1] s")
     is_file = options.held_out.endswith((".csv", ENDING))
     others = [Path(word) for word in options.held_out.split(",")] if is_file else []
-    share, starts = 0.0 if others else _number("--held-out", options.held_out), _number("--starts", options.starts, int)
-    seed = _number("--seed", options.seed, int)
+    share, starts = 0.0 if others else number("--held-out", options.held_out), number("--starts", options.starts, int)
+    seed = number("--seed", options.seed, int)
     if not 0 <= share < 1:
         raise refuse("--held-out", f"{options.held_out}: must be in [0, 1)")
     if not 1 <= starts <= 1000:
@@ -184,7 +170,7 @@ def _request(options: argparse.Namespace) -> Request:
         options.bounds,
         options.points,
         options.align,
-        gravity,
+        vector("--gravity", options.gravity),
         share,
         others,
         starts,
@@ -195,28 +181,20 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
-    if options.plot is not None and options.plot.suffix not in (".svg", ".png"):
-        raise refuse(options.plot, f'extension: "{options.plot.suffix}": must be .svg or .png')
-    for file in (options.output, options.json, options.plot):
-        if file is not None and not file.parent.is_dir():
-            raise refuse(file, f"{file.parent}: no such folder")
-        refuse_inputs(file, options.robot, options.points, *options.data)
+    if options.plot is not None:
+        check_output(options.plot)
+    check_outputs((options.output, options.json, options.plot), options.robot, options.points, *options.data)
 
 
 def main(words: Sequence[str]) -> int:
     """`tendril identify`."""
     options = _parser().parse_args(words)
     _check_outputs(options)
-    try:
-        result = run(_request(options))
-        if options.plot is not None:
-            draw(result, options.plot)
-    except ImportError as error:
-        if error.name and error.name.split(".")[0] in ("scipy", "tomlkit", "matplotlib"):
-            raise ModelError(
-                f'identify: Python module {error.name} is missing: pip install "tendril-mujoco[identify]"'
-            ) from None
-        raise
+    for module in ("scipy", "tomlkit", *(["matplotlib"] if options.plot is not None else [])):
+        require_module(module, "identify", "identify")
+    result = run(_request(options))
+    if options.plot is not None:
+        draw(result, options.plot)
     if options.output is not None:
         fit = result.fit
         fitted = fit.robot.with_values(fit.parameters, result.values[: len(fit.parameters)])

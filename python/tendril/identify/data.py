@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril._table import AXES, UNITS, Array, meant_or_all, read_rows, read_table, refuse
+from tendril._errors import refuse
+from tendril._meant import meant_or_all
+from tendril._table import AXES, TIME, UNITS, Array, check_times, read_rows, read_table
 
 LOADS = ("force", "moment")  #: at the tip; after the name of a point and `_`, at that point
 ROWS_NAMED = {"weight": 1.0, "held_out": 0.0}  #: columns of every kind of file, and their values where there is none
@@ -108,7 +110,7 @@ class _Table:
 
     def check_columns(self, actuators: Sequence[str], points: set[str]) -> None:
         """Refuses unknown columns, commands that are missing, and vectors without all of their columns."""
-        expected = [*actuators, "t", *ROWS_NAMED, *(column for columns in self.vectors.values() for column in columns)]
+        expected = [*actuators, TIME, *ROWS_NAMED, *(column for columns in self.vectors.values() for column in columns)]
         for name in self.names:
             if name not in expected:
                 raise refuse(f"{self.file}:1", f"column {name}: unknown: {meant_or_all(name, expected)}")
@@ -207,9 +209,9 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
     table.check_cells(points)
     measured = table.measured(list(markers), points)
     table.check_ranges()
-    time = values[:, names["t"]] if "t" in names else None
+    time = values[:, names[TIME]] if TIME in names else None
     if time is not None:
-        _check_times(file, time, lines)
+        check_times(file, time, lines)
     return Data(
         file,
         markers,
@@ -224,14 +226,6 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
         time,
         np.zeros(len(lines), dtype=int),
     )
-
-
-def _check_times(file: Path, time: Array, lines: list[int]) -> None:
-    if len(time) < 2:
-        raise refuse(file, "t: a motion must have at least two rows")
-    if (np.diff(time) <= 0).any():
-        row = int(np.argmax(np.diff(time) <= 0)) + 1
-        raise refuse(f"{file}:{lines[row]}", f"t: {time[row]:g}: must be later than the row before, {time[row - 1]:g}")
 
 
 def joined(tables: Sequence[Data]) -> Data:

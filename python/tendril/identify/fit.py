@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError
-from tendril._table import AXES, refuse
+from tendril._errors import ModelError, refuse
+from tendril._table import AXES
 from tendril.identify.data import Data, Marker
 from tendril.identify.frames import check_points
 from tendril.identify.motions import check_times, inputs, simulate

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tendril._table import AXES, refuse
+from tendril._errors import refuse
+from tendril._table import AXES
 from tendril.identify.data import Data
 
 Array = npt.NDArray[np.float64]

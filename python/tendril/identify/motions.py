@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from tendril._table import refuse
+from tendril._errors import refuse
 from tendril.identify.data import Data
 from tendril.identify.statics import Point, Statics
 

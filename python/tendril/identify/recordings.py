@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from tendril._errors import ModelError
+from tendril._errors import ModelError, refuse
+from tendril._meant import meant_or_all
 from tendril._recorded import RecordedRun
-from tendril._table import meant_or_all, refuse
 from tendril.identify.data import Data, Marker
 
 Array = npt.NDArray[np.float64]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril._files import atomic_file
 from tendril._table import AXES
 from tendril.identify.fit import Identification, rms
 from tendril.report import STYLE
+from tendril.report.figure import save
 
 Array = npt.NDArray[np.float64]
 
@@ -86,11 +86,10 @@ def text(result: Identification) -> str:
 
 def draw(result: Identification, out: Path) -> None:
     """Points before and after in two views, and how many have which error; of motions coordinates over time."""
-    import matplotlib
-    import matplotlib.style
+    from matplotlib import style
     from matplotlib.figure import Figure
 
-    matplotlib.style.use(STYLE)
+    style.use(STYLE)
     is_motion = result.fit.data.time is not None
     figure = Figure(figsize=(12 if is_motion else 10, 3.6), layout="constrained")
     axes = figure.subplots(1, 4 if is_motion else 3)
@@ -108,9 +107,7 @@ def draw(result: Identification, out: Path) -> None:
                 )
     axes[-1].set(xlabel="error of a point, mm", ylabel="points with at most that, %", xlim=(0, None), ylim=(0, 100))
     axes[-1].legend()
-    matplotlib.rcParams["svg.hashsalt"] = "identify"
-    with atomic_file(out) as file:
-        figure.savefig(file, format=out.suffix[1:], dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
+    save(figure, out)
 
 
 def _compared(result: Identification) -> Iterator[tuple[Array, str, str]]:

@@ -14,9 +14,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import numpy.typing as npt
 
+from tendril._errors import refuse
+from tendril._meant import meant_or_all
 from tendril._program import OWN_LIBRARY, find_library
 from tendril._reading import parse_toml, read_text
-from tendril._table import meant_or_all, refuse
 from tendril._toml import toml
 
 Array = npt.NDArray[np.float64]

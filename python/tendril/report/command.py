@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tendril._command import make_parser
-from tendril._errors import ModelError
+from tendril._command import make_parser, require_module
 from tendril.recording import Recording
-from tendril.report.figure import INSTALL, check_output
+from tendril.report.figure import check_output
 
 
 def main(words: Sequence[str]) -> int:
@@ -33,10 +32,9 @@ def main(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
     out = options.output or options.file.with_name("plot.png")
     check_output(out)
-    try:
-        import matplotlib
-    except ImportError:
-        raise ModelError(f"plot: Python module matplotlib is missing: {INSTALL}") from None
+    require_module("matplotlib", "report", "plot")
+    import matplotlib
+
     matplotlib.use("Agg")
     with ExitStack() as stack:
         first, *others = [stack.enter_context(Recording(file)) for file in (options.file, *options.compare)]

@@ -122,7 +122,7 @@ def plot(
                 panel.legend(handles=handles, ncols=1 + len(handles) // 8, fontsize="small")
         panels[-1].set_xlabel("time [s]")
         if out is not None:
-            _save(panels[0].figure, Path(out))
+            save(panels[0].figure, Path(out))
     return panels
 
 
@@ -132,10 +132,14 @@ def check_output(out: Path) -> None:
         raise ModelError(f'{out}: extension: "{out.suffix}": must be one of {", ".join(ENDINGS)}')
 
 
-def _save(figure: Any, out: Path) -> None:
+def save(figure: Any, out: Path) -> None:
+    """Writes a figure, the same bytes in every run. Throws OutputError."""
+    from matplotlib import rc_context
+
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(out.suffix)
     try:
-        with atomic_file(out) as file:
-            figure.savefig(file, dpi=150, format=out.suffix[1:])
+        with rc_context({"svg.hashsalt": "tendril"}), atomic_file(out) as file:
+            figure.savefig(file, dpi=150, format=out.suffix[1:], metadata=metadata)
     except OSError as error:
         raise OutputError(f"{out}: could not be written: {error.strerror or error}") from None
 
