@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "plugin/bind_robot.hpp"
+#include "plugin/bound_mechanism.hpp"
 #include "plugin/drawing.hpp"
+#include "plugin/joint_binding.hpp"
 #include "tendril/model/robot_mjcf.hpp"
-#include "tendril/model/snake/observations.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -33,43 +35,21 @@ SnakeStartPlace start_of(const InstanceContext& context, const SnakeDescription&
           tail.z() - snake.radius};
 }
 
-struct RigidPart {
-  double mass;
-  Eigen::Vector3d center;  // of mass, in the frame of the body
-};
-
-/// A body with all that hangs on it without a joint, as a payload.
-RigidPart rigid_part(const mjModel* m, int body) {
-  RigidPart part{0.0, Eigen::Vector3d::Zero()};
-  for (int b = body; b < m->nbody; ++b) {
-    Eigen::Vector3d center = ConstVector3(m->body_ipos + 3 * b);
-    int at = b;
-    for (; at > body && m->body_jntnum[at] == 0; at = m->body_parentid[at]) {
-      const mjtNum* q = m->body_quat + 4 * at;
-      center = Eigen::Quaterniond(q[0], q[1], q[2], q[3]) * center;
-      center += ConstVector3(m->body_pos + 3 * at);
-    }
-    if (at != body || !(m->body_mass[b] > 0.0)) continue;
-    part.mass += m->body_mass[b];
-    part.center += (m->body_mass[b] / part.mass) * (center - part.center);
-  }
-  return part;
-}
-
-SensedSnake::Base base_of(const SnakeDescription& snake, const SnakeController& controller) {
-  if (snake.base != SnakeBase::Free) return SensedSnake::Base::Known;
-  return controller.pose_need() == PoseNeed::None ? SensedSnake::Base::Unknown
-                                                  : SensedSnake::Base::Measured;
+/// What the sensors tell of the pose; nothing: the controller sees the truth.
+std::optional<SensedSnake::Base> sensed_base(const InstanceContext& context,
+                                             const SnakeDescription& snake,
+                                             const SnakeController& controller) {
+  if (!sees_sensors(context)) return std::nullopt;
+  return SnakeLoop::base_of(snake, controller);
 }
 
 }  // namespace
 
 SnakeBinding::Memory::Memory(const InstanceContext& context, const SnakeDescription& snake,
                              const SnakeController& controller)
-    : torque(layout.vector(snake.joints)) {
-  if (!sees_sensors(context)) return;
-  sensed = layout.part(SensedSnake::Memory(snake.joints, base_of(snake, controller)).layout);
-  truth = layout.part(controller.memory_layout());
+    : loop(layout.part(
+          SnakeLoop::Memory(snake.joints, sensed_base(context, snake, controller)).layout)) {
+  if (sees_sensors(context)) truth = layout.part(controller.memory_layout());
 }
 
 std::unique_ptr<SnakeController> SnakeBinding::make_controller(const InstanceContext& context,
@@ -104,66 +84,32 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
       joint_limit_(snake.joint_limit),
       length_(std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0)),
       base_links_(snake.base != SnakeBase::Free ? 0.0 : snake.joints / snake.link_count()),
-      has_carriage_(snake.base == SnakeBase::Carriage),
       gravity_(compensated_gravity(context.model, true)),
       memory_(context, snake, *controller_) {
   layout_ = memory_.layout;
-  for (int j = 1; j <= snake.joints; ++j)
-    joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
-  if (has_carriage_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
+  const mjModel* m = context.model;
+  const Mechanism mechanism = bound_mechanism(m, context.names);
+  loop_ = std::make_unique<SnakeLoop>(mechanism, snake, controller_->commands(), gravity_,
+                                      sensed_base(context, snake, *controller_));
+  for (const SnakeLoop::Joint& joint : loop_->joints()) {
+    const auto index = static_cast<std::size_t>(joint.joint);
+    joints_.push_back(joint_address(m, mechanism.joints[index].id));
+    actuators_.push_back(mechanism.actuators[static_cast<std::size_t>(joint.actuator)].id);
+  }
   require_no_more_joints(context, joints_);
   states_.resize(joints_.size());
   seen_states_ = states_;
   target_mocap_ = scene.target_mocap();
-  if (sees_sensors(context)) bind_sensors(context, snake);
-}
-
-void SnakeBinding::bind_sensors(const InstanceContext& context, const SnakeDescription& snake) {
-  const mjModel* m = context.model;
-  const auto refuse = [](const std::string& what) {
-    throw ModelError("measured = sensors: " + what + ": must be \"truth\"");
-  };
-  SensedSnake::Parameters parameters;
-  parameters.base = base_of(snake, *controller_);
-  if (parameters.base == SensedSnake::Base::Measured) {
-    if (controller_->pose_need() == PoseNeed::OnPole)
-      refuse(context.kind.name + " works by the height on a pole, of which no sensor tells");
-    if (snake.medium) refuse("the snake swims: it has no ground that tells how it moves");
-  } else if (parameters.base == SensedSnake::Base::Known && !standing_orientation(m, base_body_)) {
-    refuse("its base moves");
-  }
-  parameters.link_lengths = snake.link_lengths;
-  for (std::size_t k = 0; k < snake.link_lengths.size(); ++k) {
-    const int body = k == 0 ? base_body_ : joints_[k - 1].body;
-    // Two joints of a universal joint move one link; a base that stands has no weight.
-    const RigidPart part = rigid_part(m, body);
-    parameters.link_masses.push_back(snake.link_lengths[k] > 0.0 ? part.mass : 0.0);
-    parameters.link_centers.push_back(part.center);
-  }
-  parameters.radius = snake.radius;
-  parameters.joint_limit = snake.joint_limit;
-  parameters.friction_along = snake.scales ? snake.scales->along : snake.friction;
-  parameters.friction_across = snake.scales ? snake.scales->across : snake.friction;
-  parameters.gravity = gravity_;
-  parameters.timestep = m->opt.timestep;
-  parameters.observations = observations(snake, m->opt.timestep);
-  sensed_.emplace(std::move(parameters));
-}
-
-void SnakeBinding::measure_gravity(std::span<const JointState> states,
-                                   SnakeMeasurement& out) const noexcept {
-  for (Eigen::Index j = 0; j < out.q.size(); ++j) {
-    const auto i = static_cast<std::size_t>(j);
-    out.gravity_torque[j] = gravity_load(states[i], 1.0, joints_[i].mass * gravity_, false);
-  }
+  if (!sees_sensors(context)) return;
+  if (snake.base != SnakeBase::Free && !standing_orientation(m, base_body_))
+    throw ModelError("measured = sensors: its base moves: must be \"truth\"");
+  loop_->use_sensors(mechanism, snake, *controller_, context.kind.name);
 }
 
 bool SnakeBinding::sense(const Sensed& sensed, SnakeMeasurement& seen) noexcept {
-  if (!sensed_) return false;
-  if (has_carriage_) seen_states_.back() = states_.back();  // its motor has an encoder
-  sensed_->sense(sensed.readings, sensed.arrived, memory_.sensed(sensed.next_own), seen,
-                 std::span(seen_states_).first(static_cast<std::size_t>(seen.q.size())));
-  measure_gravity(seen_states_, seen);
+  if (!loop_->is_sensed()) return false;
+  seen_states_.back() = states_.back();  // the motor of a carriage has an encoder
+  loop_->sense(sensed.readings, sensed.arrived, memory_.loop(sensed.next_own), seen, seen_states_);
   return true;
 }
 
@@ -177,15 +123,11 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
   double upright = base_links_ * d->xmat[9 * base_body_ + 8];
   for (Eigen::Index j = 0; j < out.q.size(); ++j) {
     const double q = states_[static_cast<std::size_t>(j)].position;
-    out.q[j] = q;
-    out.q_rate[j] = states_[static_cast<std::size_t>(j)].velocity;
     joint_margin_ = std::min(joint_margin_, joint_limit_ - std::abs(q));
     upright += d->xmat[9 * joints_[static_cast<std::size_t>(j)].body + 8];
   }
-  measure_gravity(states_, out);
-  out.torque = memory_.torque(own);
+  loop_->measure(states_, memory_.loop(own), out);
   out.upright = upright / (static_cast<double>(out.q.size()) + base_links_);
-  if (has_carriage_) out.feed = states_.back().position;
   const auto site = [&](int id, Eigen::Isometry3d& X) {
     X.translation() = ConstVector3(d->site_xpos + 3 * id);
     X.linear() = ConstMatrix3(d->site_xmat + 9 * id);
@@ -199,40 +141,14 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
 }
 
 void SnakeBinding::forget_command() noexcept {
-  if (controller_->commands() == CommandKind::Setpoints)
-    command_.q.setZero();
-  else
-    command_.q = sensed_ ? seen().q : measurement_.q;
-  command_.torque.setZero();
-  command_.q_rate.setZero();
-  command_.feed = command_.feed_rate = command_.gravity_factor = 0.0;
+  forget(command_, controller_->commands(), loop_->is_sensed() ? seen().q : measurement_.q);
 }
 
-bool SnakeBinding::command_is_finite() const noexcept {
-  return command_.q.allFinite() && command_.q_rate.allFinite() && command_.torque.allFinite() &&
-         std::isfinite(command_.feed) && std::isfinite(command_.feed_rate) &&
-         std::isfinite(command_.gravity_factor);
-}
+bool SnakeBinding::command_is_finite() const noexcept { return is_finite(command_); }
 
 void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
-  const bool torques = controller_->commands() != CommandKind::Setpoints;
-  const auto hinges = static_cast<std::size_t>(command_.q.size());
-  const std::vector<JointState>& states = sensed_ ? seen_states_ : states_;
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
-    const BoundJoint& joint = joints_[j];
-    const bool is_feed = j == hinges;
-    const double desired = is_feed ? command_.feed : command_.q[static_cast<Eigen::Index>(j)];
-    const double rate =
-        is_feed ? command_.feed_rate : command_.q_rate[static_cast<Eigen::Index>(j)];
-    const double load = gravity_load(states[j], 1.0, joint.mass * gravity_, joint.is_slide);
-    setpoints[j] = torques && !is_feed
-                       ? std::clamp(command_.torque[static_cast<Eigen::Index>(j)],
-                                    joint.servo.min_force, joint.servo.max_force)
-                       : joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
-    if (is_feed) continue;
-    const double torque = joint.servo.force(setpoints[j], states[j].position, states[j].velocity);
-    memory_.torque(next_own)[static_cast<Eigen::Index>(j)] = std::isfinite(torque) ? torque : 0.0;
-  }
+  loop_->setpoints(loop_->is_sensed() ? seen_states_ : states_, command_, memory_.loop(next_own),
+                   setpoints);
 }
 
 FollowingError SnakeBinding::following_error(int last_touched) const noexcept {
@@ -242,7 +158,8 @@ FollowingError SnakeBinding::following_error(int last_touched) const noexcept {
     const double desired = j == hinges ? command_.feed
                                        : std::clamp(command_.q[static_cast<Eigen::Index>(j)],
                                                     -joint_limit_, joint_limit_);
-    add_joint(error, joints_[j], states_[j], desired, last_touched);
+    error.add(std::abs(desired - states_[j].position), loop_->joints()[j].is_slide,
+              joints_[j].body > last_touched);
   }
   return error;
 }

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "binding/sensed_snake.hpp"
+#include "binding/snake_loop.hpp"
 #include "controllers/interface/snake_controller.hpp"
-#include "plugin/joint_binding.hpp"
 #include "plugin/model_scene.hpp"
+#include "plugin/robot_binding.hpp"
 
 namespace tendril {
 
@@ -47,41 +46,36 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
     int base_body, tail_site, tip_site, target_mocap;  ///< the last -1: no target
     double joint_limit, length;                        ///< [rad]; of the body [m]
     const Eigen::Vector3d& gravity;                    ///< [m/s^2]
-    std::span<const BoundJoint> joints;  ///< from the tail on, then the carriage's slide
-    std::span<const int> actuators;      ///< one for each joint
+    std::span<const JointAddress> joints;      ///< from the tail on, then the carriage's slide
+    std::span<const SnakeLoop::Joint> driven;  ///< the same
+    std::span<const int> actuators;            ///< one for each joint
   };
   [[nodiscard]] Parts parts() const noexcept {
-    return {base_body_, tail_site_, tip_site_, target_mocap_, joint_limit_,
-            length_,    gravity_,   joints_,   actuators_};
+    return {base_body_, tail_site_, tip_site_, target_mocap_,   joint_limit_,
+            length_,    gravity_,   joints_,   loop_->joints(), actuators_};
   }
 
-  /// Its memory: the joints' torques in the last step; if the controller sees its sensors, that of
-  /// the SensedSnake and that of a controller that sees the truth.
+  /// Its memory: that of the loop, and of a controller that sees the truth, if this one sees its
+  /// sensors.
   struct Memory {
     MemoryLayout layout;
-    MatrixSlot<Eigen::VectorXd> torque;
-    Block sensed, truth;
+    Block loop, truth;
     Memory(const InstanceContext& context, const SnakeDescription& description,
            const SnakeController& controller);
   };
 
  private:
-  void bind_sensors(const InstanceContext& context, const SnakeDescription& description);
   [[nodiscard]] bool sense(const Sensed& sensed, SnakeMeasurement& seen) noexcept override;
   [[nodiscard]] std::span<double> true_memory(std::span<double> next_own) noexcept override {
     return memory_.truth(next_own);
   }
-  /// Sets the torques of gravity from the states of the joints.
-  void measure_gravity(std::span<const JointState> states, SnakeMeasurement& out) const noexcept;
-
   int base_body_, tail_site_, tip_site_, target_mocap_;
   double joint_limit_, length_;
   double base_links_;  // in joints: what link 0 counts for in means over the links
-  bool has_carriage_;
   Eigen::Vector3d gravity_;
-  std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
+  std::vector<JointAddress> joints_;  // from the tail on, then the carriage's slide
   Memory memory_;
-  std::optional<SensedSnake> sensed_;
+  std::unique_ptr<SnakeLoop> loop_;
 
   // Scratch of the last step.
   std::vector<JointState> states_, seen_states_;

@@ -255,8 +255,8 @@ void add_snake(nb::dict& out, const SnakeBinding::Parts& snake) {
   nb::list joints, servos, masses;
   for (std::size_t i = 0; i < snake.joints.size(); ++i) {
     joints.append(nb::make_tuple(snake.joints[i].joint, snake.actuators[i]));
-    servos.append(servo_dict(snake.joints[i].servo, snake.actuators[i]));
-    masses.append(snake.joints[i].mass);
+    servos.append(servo_dict(snake.driven[i].servo, snake.actuators[i]));
+    masses.append(snake.driven[i].mass);
   }
   out["joints"] = joints;
   out["servos"] = servos;
@@ -417,9 +417,9 @@ nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m, const mjData
     out["gives_way"] = reach->gives_way();
   const auto* march = dynamic_cast<const SnakePathController*>(&binding.controller());
   if (march != nullptr && !march->follows_target()) {
-    const BoundJoint& last = dynamic_cast<const SnakeBinding&>(binding).parts().joints.back();
-    out["motion"] = motion_dict(*march, last.is_slide ? d.qpos[m.jnt_qposadr[last.joint]] : 0.0,
-                                m.opt.timestep);
+    const SnakeBinding::Parts parts = dynamic_cast<const SnakeBinding&>(binding).parts();
+    const double feed = parts.driven.back().is_slide ? d.qpos[parts.joints.back().qpos] : 0.0;
+    out["motion"] = motion_dict(*march, feed, m.opt.timestep);
   }
   const auto* poses = dynamic_cast<const FollowPosesController*>(&binding.controller());
   if (poses != nullptr) out["poses"] = schedule_dict(poses->schedule());

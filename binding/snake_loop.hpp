@@ -1,0 +1,86 @@
+#pragma once
+
+// Read sensed_snake.hpp first.
+
+#include <Eigen/Core>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "binding/sensed_snake.hpp"
+#include "tendril/model/mechanism.hpp"
+
+namespace tendril {
+
+/// What of a step of a snake needs no engine: from the states of its joints, or the readings of its
+/// sensors, to the controller's measurement, and from its command to the setpoints of the
+/// actuators.
+class SnakeLoop {
+ public:
+  /// A joint with the actuator of its name.
+  struct Joint {
+    int joint = -1, actuator = -1;  ///< of the mechanism
+    Servo servo;
+    double mass = 0.0;  ///< of all that it moves, by its weight [kg]
+    bool is_slide = false;
+  };
+  /// Its memory: the joints' torques in the last step, and that of the SensedSnake, if the
+  /// controller sees its sensors.
+  struct Memory {
+    /// @param base  nothing: the controller sees the truth
+    Memory(int joint_count, std::optional<SensedSnake::Base> base);
+    MemoryLayout layout;
+    MatrixSlot<Eigen::VectorXd> torque;
+    Block sensed;
+  };
+
+  /// Throws ModelError naming a joint or actuator that the mechanism lacks.
+  /// @param gravity  world frame [m/s^2]
+  /// @param base     see Memory
+  SnakeLoop(const Mechanism& mechanism, const SnakeDescription& snake, CommandKind commands,
+            const Eigen::Vector3d& gravity, std::optional<SensedSnake::Base> base);
+
+  /// What the sensors of a snake with this controller tell of its pose.
+  [[nodiscard]] static SensedSnake::Base base_of(const SnakeDescription& snake,
+                                                 const SnakeController& controller) noexcept;
+  /// Lets the controller see its sensors. Throws ModelError for a snake or a controller of which
+  /// they do not tell enough, see SensedSnake too.
+  void use_sensors(const Mechanism& mechanism, const SnakeDescription& snake,
+                   const SnakeController& controller, const std::string& controller_name);
+  [[nodiscard]] bool is_sensed() const noexcept { return sensed_.has_value(); }
+
+  /// Those of the hinges from the tail on, then that of the carriage.
+  [[nodiscard]] std::span<const Joint> joints() const noexcept { return joints_; }
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
+
+  /// Fills in what follows from the states of the joints: angles, rates and loads.
+  void measure(std::span<const JointState> states, std::span<const double> own,
+               SnakeMeasurement& out) const noexcept;
+  /// Replaces what sensors do not measure (SensedSnake::sense). The state of the carriage, whose
+  /// motor has an encoder, is set in `states`.
+  void sense(std::span<const double> readings, std::span<const bool> arrived,
+             std::span<double> next_own, SnakeMeasurement& seen,
+             std::span<JointState> states) noexcept;
+  /// Writes the setpoints of the actuators, and the torques to the memory.
+  /// @param states  that the controller saw
+  void setpoints(std::span<const JointState> states, const SnakeCommand& command,
+                 std::span<double> next_own, std::span<double> setpoints) const noexcept;
+
+ private:
+  void measure_gravity(std::span<const JointState> states, SnakeMeasurement& out) const noexcept;
+
+  std::vector<Joint> joints_;
+  CommandKind commands_;
+  Eigen::Vector3d gravity_;
+  double timestep_;
+  Memory memory_;
+  std::optional<SensedSnake> sensed_;
+};
+
+[[nodiscard]] bool is_finite(const SnakeCommand& command) noexcept;
+
+/// Sets the command to what a controller finds that sets nothing.
+/// @param q  measured
+void forget(SnakeCommand& command, CommandKind kind, const Eigen::VectorXd& q) noexcept;
+
+}  // namespace tendril
