@@ -112,30 +112,53 @@ void SensedSnake::begin(std::span<double> next, const SnakeMeasurement& seen) no
   }
 }
 
-bool SensedSnake::read(std::span<const double> readings, std::span<const bool> arrived,
-                       std::span<double> next) noexcept {
-  using Part = SnakeObservations::Part;
-  const SnakeObservations& observations = parameters_.observations;
-  std::ranges::fill(values_, std::numeric_limits<double>::quiet_NaN());
-  bool has_rate = false, has_force = false;
+template <class F>
+void SensedSnake::for_each_new(std::span<const double> readings, std::span<const bool> arrived,
+                               const F& take) const noexcept {
+  const std::vector<JointObservations::Use>& uses = parameters_.observations.joints.uses;
   std::size_t first = 0;
-  for (std::size_t i = 0; i < observations.joints.uses.size(); ++i) {
-    const JointObservations::Use& use = observations.joints.uses[i];
+  for (std::size_t i = 0; i < uses.size(); ++i) {
     const std::span<const double> numbers =
-        readings.subspan(first, static_cast<std::size_t>(use.width));
+        readings.subspan(first, static_cast<std::size_t>(uses[i].width));
     first += numbers.size();
-    if (!arrived[i] || !std::isfinite(numbers[0])) continue;
-    if (use.joint >= 0) {
-      values_[static_cast<std::size_t>(use.joint)] = numbers[0];
-    } else if (head_ && observations.parts[i] == Part::Rate) {
+    if (arrived[i] && std::isfinite(numbers[0])) take(i, uses[i].joint, numbers);
+  }
+}
+
+void SensedSnake::read_joints(std::span<const double> readings,
+                              std::span<const bool> arrived) noexcept {
+  std::ranges::fill(values_, std::numeric_limits<double>::quiet_NaN());
+  for_each_new(readings, arrived, [&](std::size_t, int joint, std::span<const double> numbers) {
+    if (joint >= 0) values_[static_cast<std::size_t>(joint)] = numbers[0];
+  });
+}
+
+bool SensedSnake::read_unit(std::span<const double> readings, std::span<const bool> arrived,
+                            std::span<double> next) noexcept {
+  using Part = SnakeObservations::Part;
+  bool has_rate = false, has_force = false;
+  for_each_new(readings, arrived, [&](std::size_t i, int joint, std::span<const double> numbers) {
+    const Part part = parameters_.observations.parts[i];
+    if (joint >= 0) return;
+    if (part == Part::Rate) {
       memory_.rate(next) = Vector3d::Map(numbers.data());
       has_rate = true;
-    } else if (head_ && observations.parts[i] == Part::Force) {
+    } else if (part == Part::Force) {
       memory_.force(next) = Vector3d::Map(numbers.data());
       has_force = true;
     }
-  }
+  });
   return has_rate && has_force;
+}
+
+void SensedSnake::read_angles(std::span<const double> readings, std::span<const bool> arrived,
+                              Eigen::VectorXd& q) noexcept {
+  read_joints(readings, arrived);
+  for (int j = 0; j < joints_; ++j) {
+    const double value = values_[static_cast<std::size_t>(j)];
+    if (std::isfinite(value))
+      q[j] = std::clamp(value, -parameters_.joint_limit, parameters_.joint_limit);
+  }
 }
 
 void SensedSnake::move_head(std::span<double> next, bool has_sample) noexcept {
@@ -217,7 +240,8 @@ void SensedSnake::sense(std::span<const double> readings, std::span<const bool> 
                         std::span<double> next, SnakeMeasurement& seen,
                         std::span<JointState> states) noexcept {
   if (!memory_.began(next)) begin(next, seen);
-  const bool has_sample = read(readings, arrived, next);
+  read_joints(readings, arrived);
+  const bool has_sample = head_ && read_unit(readings, arrived, next);
   (void)filter_.step(memory_.joints(next), values_);
   for (int j = 0; j < joints_; ++j) {
     const Vector3d x =

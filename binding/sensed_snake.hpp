@@ -61,16 +61,26 @@ class SensedSnake {
   /// @param states    of the joints from the tail on, written
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<double> next, SnakeMeasurement& seen, std::span<JointState> states) noexcept;
+  /// Sets the angles of which encoders tell, of a snake that has not begun.
+  void read_angles(std::span<const double> readings, std::span<const bool> arrived,
+                   Eigen::VectorXd& q) noexcept;
+  /// Places the links from the tail on by the angles in `seen`, and sets all that follows from
+  /// their places.
+  void place(const Eigen::Isometry3d& X_WT, SnakeMeasurement& seen,
+             std::span<JointState> states) noexcept;
 
  private:
   void begin(std::span<double> next, const SnakeMeasurement& seen) noexcept;
-  /// Collects the readings of the joints. Returns whether the unit has sent a sample.
-  bool read(std::span<const double> readings, std::span<const bool> arrived,
-            std::span<double> next) noexcept;
+  /// Takes the readings that have come: sensor, its joint or -1, numbers.
+  template <class F>
+  void for_each_new(std::span<const double> readings, std::span<const bool> arrived,
+                    const F& take) const noexcept;
+  /// Collects the readings of the joints in `values_`; NaN: none.
+  void read_joints(std::span<const double> readings, std::span<const bool> arrived) noexcept;
+  /// Keeps those of the unit. Returns whether it has sent a sample.
+  bool read_unit(std::span<const double> readings, std::span<const bool> arrived,
+                 std::span<double> next) noexcept;
   void move_head(std::span<double> next, bool has_sample) noexcept;
-  /// Places the links from the tail on, and sets all that follows from them.
-  void place(const Eigen::Isometry3d& X_WT, SnakeMeasurement& seen,
-             std::span<JointState> states) noexcept;
   [[nodiscard]] Eigen::Isometry3d tail_from_head(std::span<const double> next,
                                                  const SnakeMeasurement& seen) const noexcept;
 

@@ -109,6 +109,11 @@ void SnakeLoop::use_sensors(const Mechanism& mechanism, const SnakeDescription& 
   sensed_.emplace(std::move(parameters));
 }
 
+std::vector<std::string> SnakeLoop::drive_readings() const {
+  if (!joints_.back().is_slide) return {};
+  return {names::kFeed, std::string(names::kFeed) + "_rate"};
+}
+
 void SnakeLoop::measure_gravity(std::span<const JointState> states,
                                 SnakeMeasurement& out) const noexcept {
   for (Eigen::Index j = 0; j < out.q.size(); ++j) {
@@ -136,6 +141,11 @@ void SnakeLoop::sense(std::span<const double> readings, std::span<const bool> ar
   measure_gravity(states, seen);
 }
 
+void SnakeLoop::place(const Eigen::Isometry3d& X_WT, SnakeMeasurement& seen,
+                      std::span<JointState> states) noexcept {
+  sensed_->place(X_WT, seen, states.first(static_cast<std::size_t>(seen.q.size())));
+}
+
 void SnakeLoop::setpoints(std::span<const JointState> states, const SnakeCommand& command,
                           std::span<double> next_own, std::span<double> setpoints) const noexcept {
   const bool torques = commands_ != CommandKind::Setpoints;
@@ -151,9 +161,18 @@ void SnakeLoop::setpoints(std::span<const JointState> states, const SnakeCommand
         torques && !is_feed
             ? std::clamp(command.torque[row], joint.servo.min_force, joint.servo.max_force)
             : joint.servo.setpoint(desired, rate, command.gravity_factor * load);
-    if (is_feed) continue;
-    const double torque = joint.servo.force(setpoints[j], states[j].position, states[j].velocity);
-    memory_.torque(next_own)[row] = std::isfinite(torque) ? torque : 0.0;
+  }
+  keep(states, setpoints, next_own);
+}
+
+void SnakeLoop::keep(std::span<const JointState> states, std::span<const double> setpoints,
+                     std::span<double> next_own) const noexcept {
+  auto torques = memory_.torque(next_own);
+  for (Eigen::Index row = 0; row < torques.size(); ++row) {
+    const auto j = static_cast<std::size_t>(row);
+    const double torque =
+        joints_[j].servo.force(setpoints[j], states[j].position, states[j].velocity);
+    torques[row] = std::isfinite(torque) ? torque : 0.0;
   }
 }
 

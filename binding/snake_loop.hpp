@@ -53,6 +53,10 @@ class SnakeLoop {
   [[nodiscard]] std::span<const Joint> joints() const noexcept { return joints_; }
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
 
+  /// What the robot's computer reads besides its sensors: position and speed of a carriage, whose
+  /// motor has an encoder.
+  [[nodiscard]] std::vector<std::string> drive_readings() const;
+
   /// Fills in what follows from the states of the joints: angles, rates and loads.
   void measure(std::span<const JointState> states, std::span<const double> own,
                SnakeMeasurement& out) const noexcept;
@@ -61,10 +65,20 @@ class SnakeLoop {
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<double> next_own, SnakeMeasurement& seen,
              std::span<JointState> states) noexcept;
-  /// Writes the setpoints of the actuators, and the torques to the memory.
+  /// Of a snake that sees its sensors, see SensedSnake.
+  void read_angles(std::span<const double> readings, std::span<const bool> arrived,
+                   Eigen::VectorXd& q) noexcept {
+    sensed_->read_angles(readings, arrived, q);
+  }
+  void place(const Eigen::Isometry3d& X_WT, SnakeMeasurement& seen,
+             std::span<JointState> states) noexcept;
+  /// Writes the setpoints of the actuators, and keeps them.
   /// @param states  that the controller saw
   void setpoints(std::span<const JointState> states, const SnakeCommand& command,
                  std::span<double> next_own, std::span<double> setpoints) const noexcept;
+  /// Keeps in the memory the torques of setpoints that the actuators were given.
+  void keep(std::span<const JointState> states, std::span<const double> setpoints,
+            std::span<double> next_own) const noexcept;
 
  private:
   void measure_gravity(std::span<const JointState> states, SnakeMeasurement& out) const noexcept;

@@ -7,7 +7,7 @@
 
 namespace tendril {
 
-ArmObserver::ArmObserver(ContinuumDescription robot, const ArmComputerOptions& options)
+ArmObserver::ArmObserver(ContinuumDescription robot, const ComputerOptions& options)
     : robot_(ArmComputer::prepared(std::move(robot), options)),
       measurement_(RobotSizes{robot_.kinematics().coordinate_count(), tendon_count(robot_)}) {
   computer_.emplace(robot_, options, ArmMechanics::Options{.gravity = options.gravity},

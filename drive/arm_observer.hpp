@@ -15,7 +15,7 @@ namespace tendril {
 class ArmObserver {
  public:
   /// Throws ModelError, see SensedArm.
-  ArmObserver(ContinuumDescription robot, const ArmComputerOptions& options);
+  ArmObserver(ContinuumDescription robot, const ComputerOptions& options);
   ArmObserver(const ArmObserver&) = delete;
   ArmObserver& operator=(const ArmObserver&) = delete;
 

@@ -8,17 +8,17 @@
 
 namespace tendril {
 
-CombinedLink::CombinedLink(const ArmDriver& driver, std::vector<Part> parts) {
-  const std::size_t size = RobotMessage(driver).size();
-  for (const ArmDriver::Channel& channel : driver.channels()) {
+CombinedLink::CombinedLink(const RobotPorts& ports, std::vector<Part> parts) {
+  const std::size_t size = RobotMessage(ports).size();
+  for (const RobotPorts::Channel& channel : ports.channels) {
     if (!channel.is_sensor) continue;
     widths_.push_back(static_cast<std::size_t>(channel.width));
     sensor_numbers_ += widths_.back();
   }
-  counts_ = driver.reading_count() + widths_.size();
-  target_ = counts_ + driver.actuators().size();
+  counts_ = ports.reading_count + widths_.size();
+  target_ = counts_ + ports.actuators.size();
   merged_.assign(size, std::numeric_limits<double>::quiet_NaN());
-  std::fill_n(merged_.begin() + static_cast<std::ptrdiff_t>(driver.reading_count()), widths_.size(),
+  std::fill_n(merged_.begin() + static_cast<std::ptrdiff_t>(ports.reading_count), widths_.size(),
               0.0);
   for (Part& part : parts)
     sources_.push_back({.part = std::move(part),

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "drive/arm_driver.hpp"
 #include "drive/robot_link.hpp"
+#include "drive/robot_ports.hpp"
 
 namespace tendril {
 
@@ -21,7 +21,7 @@ class CombinedLink final : public RobotLink {
     std::unique_ptr<RobotLink> link;
   };
   /// @param parts  at least one
-  CombinedLink(const ArmDriver& driver, std::vector<Part> parts);
+  CombinedLink(const RobotPorts& ports, std::vector<Part> parts);
 
   /// Sends it to all. Returns whether it is on its way to the first.
   bool send(Order order, double time, std::span<const double> commands) noexcept override;

@@ -23,12 +23,12 @@ const char* to_string(DriveState state) noexcept {
   return "?";
 }
 
-DriveLoop::DriveLoop(ArmDriver& driver, const DriveSafety& safety)
+DriveLoop::DriveLoop(RobotDriver& driver, const DriveSafety& safety)
     : driver_(driver),
       safety_(safety),
-      readings_(driver.reading_count(), 0.0),
-      before_(driver.actuators().size(), 0.0),
-      arrived_(std::make_unique<bool[]>(driver.sensor_count())) {
+      readings_(driver.ports().reading_count, 0.0),
+      before_(driver.ports().actuators.size(), 0.0),
+      arrived_(std::make_unique<bool[]>(driver.ports().sensor_count)) {
   if (!(safety.stale_after > 0.0))
     throw ModelError("stale_after = " + std::to_string(safety.stale_after) +
                      " s: must be positive");
@@ -48,7 +48,7 @@ void DriveLoop::reset() noexcept {
 
 void DriveLoop::read(const Message& message) noexcept {
   std::size_t first = 0, sensor = 0;
-  for (const ArmDriver::Channel& channel : driver_.channels()) {
+  for (const RobotPorts::Channel& channel : driver_.ports().channels) {
     const auto width = static_cast<std::size_t>(channel.width);
     const std::span<const double> numbers = message.readings.subspan(first, width);
     const bool is_finite = std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); });
@@ -68,13 +68,13 @@ void DriveLoop::read(const Message& message) noexcept {
 
 bool DriveLoop::step(double time, const Message* message, std::span<double> commands) noexcept {
   ++counts_.steps;
-  std::fill_n(arrived_.get(), driver_.sensor_count(), false);
+  std::fill_n(arrived_.get(), driver_.ports().sensor_count, false);
   if (message != nullptr) {
     read(*message);
     last_message_ = time;
     if (state_ == DriveState::Waiting || state_ == DriveState::Stale) {
       state_ = DriveState::Running;
-      last_step_ = time - driver_.seen().timestep;
+      last_step_ = time - driver_.timestep();
     }
   } else {
     ++counts_.without_message;
@@ -92,7 +92,7 @@ bool DriveLoop::step(double time, const Message* message, std::span<double> comm
     return false;
   }
   std::ranges::copy(commands, before_.begin());
-  if (!driver_.step(time, readings_, {arrived_.get(), driver_.sensor_count()},
+  if (!driver_.step(time, readings_, {arrived_.get(), driver_.ports().sensor_count},
                     has_target_ ? &target_ : nullptr, commands)) {
     std::ranges::copy(before_, commands.begin());
     state_ = DriveState::Fault;
@@ -103,7 +103,7 @@ bool DriveLoop::step(double time, const Message* message, std::span<double> comm
   last_step_ = time;
   bool is_limited = false;
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    const auto& [low, high] = driver_.actuators()[i].range;
+    const auto& [low, high] = driver_.ports().actuators[i].range;
     const double most = safety_.speed_limit * (high - low) * elapsed;
     if (!std::isfinite(most) || std::abs(commands[i] - before_[i]) <= most) continue;
     commands[i] = before_[i] + std::copysign(most, commands[i] - before_[i]);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "drive/arm_driver.hpp"
+#include "drive/robot_driver.hpp"
 
 namespace tendril {
 
@@ -36,7 +36,7 @@ enum class DriveState : std::uint8_t {
 class DriveLoop {
  public:
   /// `driver` must outlive it. Throws ModelError for limits that are not positive.
-  DriveLoop(ArmDriver& driver, const DriveSafety& safety);
+  DriveLoop(RobotDriver& driver, const DriveSafety& safety);
 
   void reset() noexcept;
   /// Holds all commands from the next step on. May be called from any thread and from a signal
@@ -64,13 +64,13 @@ class DriveLoop {
     double longest_silence = 0.0;  ///< [s]
   };
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
-  [[nodiscard]] const ArmDriver& driver() const noexcept { return driver_; }
+  [[nodiscard]] const RobotDriver& driver() const noexcept { return driver_; }
 
  private:
   /// Takes over the numbers that are finite.
   void read(const Message& message) noexcept;
 
-  ArmDriver& driver_;
+  RobotDriver& driver_;
   DriveSafety safety_;
   std::atomic<bool> stop_ = false;
   DriveState state_ = DriveState::Waiting;

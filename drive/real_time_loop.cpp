@@ -13,9 +13,9 @@ namespace tendril {
 LoopTimes run_real_time(DriveLoop& loop, RobotLink& link, const RealTimeOptions& options) {
   using Clock = std::chrono::steady_clock;
   constexpr double kProgressInterval = 0.1;  // s
-  const ArmDriver& driver = loop.driver();
-  RobotMessage message(driver);
-  std::vector<double> numbers(message.size(), 0.0), commands(driver.actuators().size(), 0.0);
+  const RobotPorts& ports = loop.driver().ports();
+  RobotMessage message(ports);
+  std::vector<double> numbers(message.size(), 0.0), commands(ports.actuators.size(), 0.0);
   const auto step =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.timestep));
   const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };

@@ -8,11 +8,11 @@ namespace {
 using Pose = Eigen::Matrix<double, 3, 4, Eigen::RowMajor>;
 }
 
-RobotMessage::RobotMessage(const ArmDriver& driver)
-    : readings_(driver.reading_count()),
-      actuators_(driver.actuators().size()),
-      counts_(driver.sensor_count(), 0.0),
-      arrived_(std::make_unique<bool[]>(driver.sensor_count())) {}
+RobotMessage::RobotMessage(const RobotPorts& ports)
+    : readings_(ports.reading_count),
+      actuators_(ports.actuators.size()),
+      counts_(ports.sensor_count, 0.0),
+      arrived_(std::make_unique<bool[]>(ports.sensor_count)) {}
 
 void RobotMessage::reset() noexcept { std::ranges::fill(counts_, 0.0); }
 

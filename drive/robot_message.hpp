@@ -15,7 +15,7 @@ namespace tendril {
 /// lost takes no new reading with it: the next one has it too.
 class RobotMessage {
  public:
-  explicit RobotMessage(const ArmDriver& driver);
+  explicit RobotMessage(const RobotPorts& ports);
 
   [[nodiscard]] std::size_t size() const noexcept {
     return readings_ + counts_.size() + actuators_ + kPose;

@@ -69,21 +69,21 @@ system::UdpSocket connected(const std::string& address) {
 
 }  // namespace
 
-std::uint32_t UdpLink::signature(const ArmDriver& driver) {
+std::uint32_t UdpLink::signature(const RobotPorts& ports) {
   std::string text;
-  for (const ArmDriver::Channel& channel : driver.channels())
+  for (const RobotPorts::Channel& channel : ports.channels)
     text += channel.name + " " + std::to_string(channel.width) + "\n";
   text += "\n";
-  for (const ArmDriver::Actuator& actuator : driver.actuators()) text += actuator.name + "\n";
+  for (const RobotPorts::Actuator& actuator : ports.actuators) text += actuator.name + "\n";
   return crc32(std::as_bytes(std::span(text)));
 }
 
-UdpLink::UdpLink(const std::string& address, const ArmDriver& driver)
+UdpLink::UdpLink(const std::string& address, const RobotPorts& ports)
     : address_(address),
       socket_(connected(address)),
-      signature_(signature(driver)),
-      numbers_(RobotMessage(driver).size()),
-      out_(kHeader + sizeof(double) * (1 + driver.actuators().size()) + kChecksum),
+      signature_(signature(ports)),
+      numbers_(RobotMessage(ports).size()),
+      out_(kHeader + sizeof(double) * (1 + ports.actuators.size()) + kChecksum),
       in_(kHeader + sizeof(double) * numbers_ + kChecksum + 1) {}
 
 bool UdpLink::send(Order order, double time, std::span<const double> commands) noexcept {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "drive/arm_driver.hpp"
 #include "drive/robot_link.hpp"
+#include "drive/robot_ports.hpp"
 #include "tendril/system/udp_socket.hpp"
 
 namespace tendril {
@@ -20,7 +20,7 @@ class UdpLink final : public RobotLink {
   /// Opens a socket that talks to the robot's. Throws ModelError naming an address that cannot be
   /// reached.
   /// @param address  "192.168.0.7:7400", "localhost:7400", "[::1]:7400"
-  UdpLink(const std::string& address, const ArmDriver& driver);
+  UdpLink(const std::string& address, const RobotPorts& ports);
 
   bool send(Order order, double time, std::span<const double> commands) noexcept override;
   bool receive(std::span<double> message) noexcept override;
@@ -38,7 +38,7 @@ class UdpLink final : public RobotLink {
 
   /// Checksum of the names and sizes of readings and of the names of actuators: both sides must
   /// have the same.
-  [[nodiscard]] static std::uint32_t signature(const ArmDriver& driver);
+  [[nodiscard]] static std::uint32_t signature(const RobotPorts& ports);
 
  private:
   std::string address_;

@@ -284,18 +284,11 @@ void ArmBinding::exchange(const mjData* d, RemoteControl& remote, const Sensed& 
                    .target = measurement_.has_target ? &measurement_.X_BG : nullptr},
                   setpoints);
   const RemoteControl::Known known = remote.known();
-  if (known.report != nullptr) {
-    const std::span<double> own = report.own;
-    report = *known.report;
-    std::copy_n(report.own.begin(), std::min(own.size(), report.own.size()), own.begin());
-    report.own = own;
+  if (!take_known(known, report)) {
+    command_.q = measurement_.q;
+    command_.base = measurement_.base;
+    command_.has_plan = false;
   }
-  report.status = known.status;
-  command_.q = known.command != nullptr ? known.command->q : measurement_.q;
-  command_.base = known.command != nullptr ? known.command->base : measurement_.base;
-  command_.has_plan = known.command != nullptr && known.command->has_plan;
-  if (command_.has_plan) command_.plan = known.command->plan;
-  if (known.seen != nullptr) show(*known.seen);
   // The tip's error is the true one.
   if (!known.model_is_seen && std::isfinite(report.tip_error))
     report.tip_error = (measurement_.X_BE.translation() - report.target).norm();

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "tendril/model_error.hpp"
-
 namespace tendril {
 
 BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
@@ -23,16 +21,6 @@ BoundJoint bind_joint(const mjModel* m, int joint, int actuator) {
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
                double desired, int last_touched) noexcept {
   error.add(std::abs(desired - state.position), joint.is_slide, joint.body > last_touched);
-}
-
-void require_joint_commands(const InstanceContext& context, const char* key, bool has_motors,
-                            CommandKind commands) {
-  const bool torques = commands != CommandKind::Setpoints;
-  if (torques == has_motors) return;
-  const auto word = [](bool motors) { return motors ? "\"torque\"" : "\"angle\""; };
-  throw ModelError(std::string("robot: ") + key + " = " + word(has_motors) + ": must be " +
-                   word(torques) + ": " + context.kind.name + " commands " +
-                   (torques ? "torques" : "setpoints"));
 }
 
 }  // namespace tendril

@@ -25,9 +25,4 @@ struct BoundJoint : JointAddress {
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
                double desired, int last_touched) noexcept;
 
-/// Refuses a controller that commands other than what the joints take.
-/// @param key  of the robot file, that chooses between servos and motors
-void require_joint_commands(const InstanceContext& context, const char* key, bool has_motors,
-                            CommandKind commands);
-
 }  // namespace tendril

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "binding/arm_model.hpp"
+#include "binding/joint_commands.hpp"
 #include "binding/sensed_mobile.hpp"
 #include "controllers/interface/mobile_controller.hpp"
 #include "plugin/bind_robot.hpp"
@@ -118,7 +119,7 @@ std::unique_ptr<MobileController> make_joint_controller(const InstanceContext& c
                           .name = description.name,
                           .start = start,
                           .scene = scene});
-  require_joint_commands(context, "[arm] joint_command", description.joint_motors,
+  require_joint_commands(context.kind.name, "[arm] joint_command", description.joint_motors,
                          controller->commands());
   return controller;
 }

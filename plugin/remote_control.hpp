@@ -5,13 +5,13 @@
 #include <Eigen/Geometry>
 #include <span>
 
-#include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/controller_view.hpp"
 #include "plugin/robot_names.hpp"
 
 namespace tendril {
 
-/// A controller elsewhere, on the other side of a link, which drives an arm of the model instead of
-/// the one of its plugin. The plugin is the robot's electronics then: it reads the sensors and
+/// A controller elsewhere, on the other side of a link, which drives a robot of the model instead
+/// of the one of its plugin. The plugin is the robot's electronics then: it reads the sensors and
 /// gives the actuators their commands. What the instance keeps in `plugin_state` has nothing of
 /// that controller.
 class RemoteControl {
@@ -24,7 +24,8 @@ class RemoteControl {
     std::span<const double> readings;  ///< of all sensors, one after the other
     std::span<const bool> arrived;     ///< one flag for each
     std::span<const double> drives;    ///< ArmLoop::DriveReading
-    const Eigen::Isometry3d* target;   ///< base frame; null: the arm has none
+    /// In the frame of a base that stands, else in the world; null: the robot has none.
+    const Eigen::Isometry3d* target;
   };
   /// Exchanges one message each way. On entry `commands` are those in force. Allocates nothing.
   virtual void exchange(const Sent& sent, std::span<double> commands) noexcept = 0;
@@ -33,8 +34,7 @@ class RemoteControl {
   struct Known {
     ControllerStatus status = ControllerStatus::Working;
     const ControllerReport* report = nullptr;
-    const ArmCommand* command = nullptr;
-    const ArmMeasurement* seen = nullptr;
+    ControllerView view = {};  ///< nothing: it has not commanded anything
     /// The model is in the pose that the controller sees, of a robot elsewhere: it knows no more of
     /// the tip's error.
     bool model_is_seen = false;
@@ -42,8 +42,9 @@ class RemoteControl {
   [[nodiscard]] virtual Known known() const noexcept = 0;
 };
 
-/// Lets a remote controller drive the arm with these names in `d`, from the next step on; null: its
-/// own controller does again. Throws ModelError if no controller of this library has such an arm.
+/// Lets a remote controller drive the robot with these names in `d`, from the next step on; null:
+/// its own controller does again. Throws ModelError if no controller of this library has such a
+/// robot.
 /// @param remote  must outlive it
 ///
 /// The engine's plugins may be those of another library than this program's, libtendril.so: then

@@ -135,25 +135,11 @@ class BindingOf : public RobotBinding {
     if (!s.faults.empty())
       differs |= s.faults.apply(s.measurement, memory.faults, memory.next_faults);
     if (differs) {
-      // Where the tip should be is the controller's knowledge: what it says when it sees the truth.
-      s.own.assign(report.own.size(), 0.0);
-      const std::span<double> all_along = true_memory(sensed.next_own);
-      const bool is_apart = !all_along.empty();
-      const std::span<const double> from = is_apart ? all_along : memory.controller;
-      s.memory.assign(from.begin(), from.end());
-      ControllerReport truth{.own = s.own};
-      if (is_apart)
-        controller_->update(measurement_, s.memory, all_along, command_, truth);
-      else
-        controller_->update(measurement_, memory.controller, s.memory, command_, truth);
+      const Truth truth = see_truth(memory.controller, sensed, report.own.size());
       forget_command();
       controller_->update(s.measurement, memory.controller, memory.next_controller, command_,
                           report);
-      report.tip_error = truth.tip_error;
-      report.angle_error = truth.angle_error;
-      report.deviation = truth.deviation;
-      report.path_excess = truth.path_excess;
-      if (is_apart) std::ranges::copy(truth.own, report.own.begin());
+      truth.correct(report);
     } else {
       controller_->update(s.measurement, memory.controller, memory.next_controller, command_,
                           report);
@@ -171,7 +157,7 @@ class BindingOf : public RobotBinding {
     MeasurementFaults faults = measurement_faults(context, measurement_);
     if (faults.empty() && !is_sensed) return;
     const auto size = static_cast<std::size_t>(controller_->memory_size());
-    seen_.emplace(Seen{std::move(faults), measurement_, std::vector<double>(size), {}});
+    seen_.emplace(Seen{std::move(faults), measurement_, command_, std::vector<double>(size), {}});
     seen_->own.reserve(context.kind.quantities.size());
   }
 
@@ -189,9 +175,33 @@ class BindingOf : public RobotBinding {
   [[nodiscard]] const Measurement& seen() const noexcept {
     return seen_ ? seen_->measurement : measurement_;
   }
-  /// Shows this as what the controller saw, where it does not see the truth.
-  void show(const Measurement& measurement) noexcept {
-    if (seen_) seen_->measurement = measurement;
+  /// Takes over what is known of a remote controller. Returns whether it has commanded anything.
+  bool take_known(const RemoteControl::Known& known, ControllerReport& report) noexcept {
+    if (known.report != nullptr) {
+      const std::span<double> own = report.own;
+      report = *known.report;
+      std::copy_n(report.own.begin(), std::min(own.size(), report.own.size()), own.begin());
+      report.own = own;
+    }
+    report.status = known.status;
+    const auto* const view = std::get_if<SeenAndSet<Measurement, Command>>(&known.view);
+    if (view == nullptr) return false;
+    command_ = *view->command;
+    if (seen_) seen_->measurement = *view->seen;
+    return true;
+  }
+  /// Replaces what a remote controller reports of errors by what that of the plugin says of the
+  /// truth, if it keeps a memory of it.
+  void judge(const Sensed& sensed, ControllerReport& report) noexcept {
+    if (!seen_ || true_memory(sensed.next_own).empty()) return;
+    std::swap(command_, seen_->command);
+    forget_command();
+    try {
+      see_truth({}, sensed, report.own.size()).correct(report);
+    } catch (...) {  // it cannot tell
+      Truth{.report = {}, .is_apart = false}.correct(report);
+    }
+    std::swap(command_, seen_->command);
   }
   void copy_seen(const BindingOf& source) noexcept {
     if (seen_) seen_->measurement = source.seen();
@@ -207,8 +217,36 @@ class BindingOf : public RobotBinding {
   struct Seen {
     MeasurementFaults faults;
     Measurement measurement;
+    Command command;  // scratch
     std::vector<double> memory, own;
   };
+  /// What the controller says when it sees the truth: where the tip should be is its knowledge.
+  struct Truth {
+    ControllerReport report;
+    bool is_apart;  // it has seen the truth all along
+
+    void correct(ControllerReport& other) const noexcept {
+      other.tip_error = report.tip_error;
+      other.angle_error = report.angle_error;
+      other.deviation = report.deviation;
+      other.path_excess = report.path_excess;
+      if (is_apart) std::ranges::copy(report.own, other.own.begin());
+    }
+  };
+  Truth see_truth(std::span<const double> memory, const Sensed& sensed, std::size_t own_size) {
+    Seen& s = *seen_;
+    s.own.assign(own_size, 0.0);
+    const std::span<double> all_along = true_memory(sensed.next_own);
+    const bool is_apart = !all_along.empty();
+    const std::span<const double> from = is_apart ? all_along : memory;
+    s.memory.assign(from.begin(), from.end());
+    Truth truth{.report = {.own = s.own}, .is_apart = is_apart};
+    if (is_apart)
+      controller_->update(measurement_, s.memory, all_along, command_, truth.report);
+    else
+      controller_->update(measurement_, memory, s.memory, command_, truth.report);
+    return truth;
+  }
   std::optional<Seen> seen_;
 };
 

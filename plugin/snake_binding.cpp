@@ -6,34 +6,15 @@
 #include <numeric>
 #include <optional>
 
+#include "binding/snake_controllers.hpp"
 #include "plugin/bind_robot.hpp"
 #include "plugin/bound_mechanism.hpp"
 #include "plugin/drawing.hpp"
-#include "plugin/joint_binding.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
-
-struct SnakeStartPlace {
-  Eigen::Vector2d center;  // of the snake
-  double height;           // of the ground
-};
-
-/// Where the snake starts in the world.
-SnakeStartPlace start_of(const InstanceContext& context, const SnakeDescription& snake) {
-  if (snake.start) return {snake.start->position.head<2>(), snake.start->position.z()};
-  const mjModel* m = context.model;
-  const int base = context.require(mjOBJ_BODY, names::kBase);
-  const ConstVector3 tail(m->body_pos + 3 * base);
-  const double half =
-      0.5 * std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0);
-  const mjtNum* q = m->body_quat + 4 * base;
-  return {(tail + Eigen::Quaterniond(q[0], q[1], q[2], q[3]) * Eigen::Vector3d(half, 0.0, 0.0))
-              .head<2>(),
-          tail.z() - snake.radius};
-}
 
 /// What the sensors tell of the pose; nothing: the controller sees the truth.
 std::optional<SensedSnake::Base> sensed_base(const InstanceContext& context,
@@ -55,22 +36,12 @@ SnakeBinding::Memory::Memory(const InstanceContext& context, const SnakeDescript
 std::unique_ptr<SnakeController> SnakeBinding::make_controller(const InstanceContext& context,
                                                                const SnakeDescription& snake,
                                                                SceneQuery& scene) {
-  const auto* const make = context.kind.make.of<SnakeContext>();
-  if (make == nullptr) return nullptr;
-  const auto [center, height] = start_of(context, snake);
-  auto controller = (*make)({.link_lengths = snake.link_lengths,
-                             .joint_limit = snake.joint_limit,
-                             .radius = snake.radius,
-                             .is_free = snake.base == SnakeBase::Free,
-                             .settings = context.settings,
-                             .timestep = context.model->opt.timestep,
-                             .feed_limit = snake.feed_limit,
-                             .name = snake.name,
-                             .start_center = center,
-                             .ground_height = height,
-                             .scene = scene});
-  require_joint_commands(context, "joint_command", snake.joint_motors, controller->commands());
-  return controller;
+  const mjModel* m = context.model;
+  const int base = context.require(mjOBJ_BODY, names::kBase);
+  const mjtNum* q = m->body_quat + 4 * base;
+  const Eigen::Isometry3d X_WB = Eigen::Translation3d(ConstVector3(m->body_pos + 3 * base)) *
+                                 Eigen::Quaterniond(q[0], q[1], q[2], q[3]);
+  return make_snake_controller(context.kind, context.settings, snake, m->opt.timestep, X_WB, scene);
 }
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
@@ -149,6 +120,37 @@ bool SnakeBinding::command_is_finite() const noexcept { return is_finite(command
 void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
   loop_->setpoints(loop_->is_sensed() ? seen_states_ : states_, command_, memory_.loop(next_own),
                    setpoints);
+}
+
+int SnakeBinding::drive_reading_count() const noexcept {
+  return static_cast<int>(loop_->drive_readings().size());
+}
+
+void SnakeBinding::exchange(const mjData* d, RemoteControl& remote, const Sensed& sensed,
+                            std::span<double> drives, std::span<double> setpoints,
+                            ControllerReport& report) noexcept {
+  if (!drives.empty()) {
+    drives[0] = states_.back().position;
+    drives[1] = states_.back().velocity;
+  }
+  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();
+  if (target_mocap_ >= 0) {
+    X_BG.translation() = measurement_.p_WG;
+    if (base_links_ == 0.0) read_mocap_pose(d, target_mocap_, base_body_, X_BG);
+  }
+  remote.exchange({.time = d->time,
+                   .readings = sensed.readings,
+                   .arrived = sensed.arrived,
+                   .drives = drives,
+                   .target = target_mocap_ >= 0 ? &X_BG : nullptr},
+                  setpoints);
+  const RemoteControl::Known known = remote.known();
+  if (!take_known(known, report)) {
+    forget(command_, CommandKind::Moments, measurement_.q);  // where it is
+    command_.feed = measurement_.feed;
+  }
+  if (!known.model_is_seen) judge(sensed, report);
+  loop_->keep(states_, setpoints, memory_.loop(sensed.next_own));
 }
 
 FollowingError SnakeBinding::following_error(int last_touched) const noexcept {

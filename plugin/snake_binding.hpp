@@ -34,6 +34,10 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
   /// A snake moves its whole body to a place.
   [[nodiscard]] double length_scale() const noexcept override { return length_; }
   void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
+  [[nodiscard]] int drive_reading_count() const noexcept override;
+  void exchange(const mjData* d, RemoteControl& remote, const Sensed& sensed,
+                std::span<double> drives, std::span<double> setpoints,
+                ControllerReport& report) noexcept override;
   [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
   void forget_command() noexcept override;
   void common_values(const ControllerReport& report, double* out) const noexcept override;

@@ -162,9 +162,9 @@ TargetTable targets_of(const std::string& text) {
   return TargetTable({row});
 }
 
-std::unique_ptr<ArmDriver> driver_of(const std::string& robot, const ArmDriver::Options& options) {
+std::unique_ptr<RobotDriver> driver_of(const std::string& robot, const ComputerOptions& options) {
   try {
-    return std::make_unique<ArmDriver>(load_as<ContinuumDescription>(robot), options);
+    return make_driver(load_robot(robot), options);
   } catch (const ModelError& error) {
     const std::string text = error.what();
     throw ModelError(text.starts_with(robot) ? text : robot + ": " + text);
@@ -188,13 +188,13 @@ LoopTimes run_until_end(DriveLoop& loop, RobotLink& link, RealTimeOptions times,
 }
 
 /// Opens a link to a robot, `udp` or `dynamixel`.
-std::unique_ptr<RobotLink> open_link(const std::string& text, const ArmDriver& driver,
+std::unique_ptr<RobotLink> open_link(const std::string& text, const RobotPorts& ports,
                                      [[maybe_unused]] double timestep,
                                      [[maybe_unused]] bool is_alone) {
   const auto [kind, address] = link_of(text);
-  if (kind == "udp") return std::make_unique<UdpLink>(address, driver);
+  if (kind == "udp") return std::make_unique<UdpLink>(address, ports);
 #ifdef TENDRIL_DYNAMIXEL
-  return std::make_unique<DynamixelLink>(address, driver, timestep, is_alone);
+  return std::make_unique<DynamixelLink>(address, ports, timestep, is_alone);
 #else
   throw ModelError(fmt::format("--link: dynamixel:{}: {}", address, kNoServos));
 #endif
@@ -202,12 +202,12 @@ std::unique_ptr<RobotLink> open_link(const std::string& text, const ArmDriver& d
 
 /// Opens the links: the first one has the actuators, the others are programs that measure.
 std::unique_ptr<RobotLink> open_links(const std::vector<std::string>& texts,
-                                      const ArmDriver& driver, double timestep) {
-  if (texts.size() == 1) return open_link(texts[0], driver, timestep, true);
+                                      const RobotPorts& ports, double timestep) {
+  if (texts.size() == 1) return open_link(texts[0], ports, timestep, true);
   std::vector<CombinedLink::Part> parts;
   for (const std::string& text : texts)
-    parts.push_back({.name = text, .link = open_link(text, driver, timestep, false)});
-  return std::make_unique<CombinedLink>(driver, std::move(parts));
+    parts.push_back({.name = text, .link = open_link(text, ports, timestep, false)});
+  return std::make_unique<CombinedLink>(ports, std::move(parts));
 }
 
 /// A robot elsewhere, in real time, until Ctrl-C.
@@ -222,12 +222,13 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
   if (!run.duration.empty()) times.duration = run_duration(run);
   times.targets = targets_of(arguments.target);
   static_cast<void>(video_options(run));  // refuses them before the run
-  const ArmDriver::Options settings{.timestep = times.timestep,
-                                    .link_delay = 2.0 * options.link.delay + options.link.jitter,
-                                    .are_forces_late = false};
-  const std::unique_ptr<ArmDriver> driver = driver_of(arguments.robot, settings);
+  const ComputerOptions settings{.timestep = times.timestep,
+                                 .link_delay = 2.0 * options.link.delay + options.link.jitter,
+                                 .are_forces_late = false};
+  const std::unique_ptr<RobotDriver> driver = driver_of(arguments.robot, settings);
   DriveLoop loop(*driver, options.safety);
-  const std::unique_ptr<RobotLink> link = open_links(arguments.links, *driver, times.timestep);
+  const std::unique_ptr<RobotLink> link =
+      open_links(arguments.links, driver->ports(), times.timestep);
 
   const std::filesystem::path out =
       !run.out.empty() ? std::filesystem::path(run.out)
@@ -240,7 +241,7 @@ int drive_robot(const DriveArguments& arguments, const RunArguments& run) {
     folder->clear(run, false);
     recorder.emplace(arguments.robot, out / "rollout.h5",
                      fmt::format("{}", fmt::join(arguments.links, " ")), command_line_text(), loop,
-                     simulation::DriverSettings{.robot = driver->robot().text,
+                     simulation::DriverSettings{.robot = driver->text(),
                                                 .driver = settings,
                                                 .safety = options.safety,
                                                 .targets = times.targets});
@@ -295,7 +296,9 @@ void add_drive_command(CommandLine& line) {
       line.command("drive", "Runs the controller of a robot file against a robot, by its sensors");
   const auto arguments = std::make_shared<DriveArguments>();
   const auto run = std::make_shared<RunArguments>();
-  command.option("robot", arguments->robot, "robot file (.toml) of a continuum arm with sensors")
+  command
+      .option("robot", arguments->robot,
+              "robot file (.toml) of a continuum arm or a snake, with sensors")
       .required();
   command
       .option(
@@ -320,10 +323,12 @@ void add_drive_command(CommandLine& line) {
   command.option("--speed-limit", arguments->speed,
                  "largest speed of a command, ranges of its actuator per second [none; with udp "
                  "and dynamixel 1]");
-  command.option("--target", arguments->target,
-                 "with udp and dynamixel: position x,y,z of the target in the frame of the base, "
-                 "m, or a table FILE.csv with columns t,x,y,z, each row until the next [told by "
-                 "the robot]");
+  command.option(
+      "--target", arguments->target,
+      "with udp and dynamixel: position x,y,z of the target in the frame of the base, of a "
+      "free snake where it starts, m, or a table FILE.csv with columns t,x,y,z, each row until the "
+      "next [told by "
+      "the robot]");
   command.option("--rate", arguments->rate, "with udp and dynamixel: steps per second [100]");
   command.option("--cut", arguments->cut, "the link is cut at this time, s [never]");
   command.option("--stop", arguments->stop, "emergency stop at this time, s [never]");

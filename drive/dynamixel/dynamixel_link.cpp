@@ -15,12 +15,6 @@ namespace {
 // Parts of a step that reading and writing may take.
 constexpr double kReadPart = 0.6, kWritePart = 0.2;
 
-std::vector<std::string> names_of(std::span<const ArmDriver::Actuator> actuators) {
-  std::vector<std::string> names;
-  for (const ArmDriver::Actuator& actuator : actuators) names.push_back(actuator.name);
-  return names;
-}
-
 dynamixel::DynamixelBus::Clock::duration part_of(double timestep, double part) {
   return std::chrono::duration_cast<dynamixel::DynamixelBus::Clock::duration>(
       std::chrono::duration<double>(part * timestep));
@@ -28,20 +22,20 @@ dynamixel::DynamixelBus::Clock::duration part_of(double timestep, double part) {
 
 }  // namespace
 
-DynamixelLink::DynamixelLink(const std::filesystem::path& bus_file, const ArmDriver& driver,
+DynamixelLink::DynamixelLink(const std::filesystem::path& bus_file, const RobotPorts& ports,
                              double timestep, bool is_alone)
     : file_(bus_file.string()),
       description_(dynamixel::read_bus_file(bus_file)),
-      bus_((bind_actuators(driver), bind_sensors(driver.robot(), is_alone), description_.port),
+      bus_((bind_actuators(ports), bind_sensors(ports, is_alone), description_.port),
            description_.baud),
       servos_(description_, bus_),
-      packer_(driver),
+      packer_(ports),
       read_time_(part_of(timestep, kReadPart)),
       write_time_(part_of(timestep, kWritePart)),
-      readings_(driver.reading_count(), std::numeric_limits<double>::quiet_NaN()),
-      commands_(driver.actuators().size()),
+      readings_(ports.reading_count, std::numeric_limits<double>::quiet_NaN()),
+      commands_(ports.actuators.size()),
       goals_(description_.servos.size()),
-      sensor_count_(driver.sensor_count()),
+      sensor_count_(ports.sensor_count),
       arrived_(std::make_unique<bool[]>(sensor_count_)) {}
 
 DynamixelLink::~DynamixelLink() {
@@ -73,48 +67,47 @@ std::size_t DynamixelLink::servo_of(const std::string& actuator) const {
 }
 
 /// Finds the servo of each actuator.
-void DynamixelLink::bind_actuators(const ArmDriver& driver) {
-  const std::vector<Tendon>& tendons = driver.robot().tendons;
-  const std::vector<std::string> names = names_of(driver.actuators());
+void DynamixelLink::bind_actuators(const RobotPorts& ports) {
+  using Kind = RobotPorts::Actuator::Kind;
+  std::vector<std::string> names;
+  for (const RobotPorts::Actuator& actuator : ports.actuators) names.push_back(actuator.name);
   for (const dynamixel::ServoDescription& servo : description_.servos) {
     const auto refuse = [&](const std::string& what) {
       throw ModelError(
           fmt::format("{}: servo {}: actuator = {}: {}", file_, servo.id, servo.actuator, what));
     };
-    if (std::ranges::find(names, servo.actuator) == names.end())
+    const auto actuator =
+        std::ranges::find(ports.actuators, servo.actuator, &RobotPorts::Actuator::name);
+    if (actuator == ports.actuators.end())
       refuse(fmt::format("must be one of the robot: {}", fmt::join(names, ", ")));
-    const auto tendon = std::ranges::find(tendons, servo.actuator, &Tendon::name);
-    if (tendon == tendons.end() || tendon->command != TendonCommand::Length)
-      refuse("must be a tendon whose length is commanded");
-    if (!servo.is_tendon) refuse("is a tendon: must have a radius");
+    if (actuator->kind != Kind::Tendon && actuator->kind != Kind::Hinge)
+      refuse("must be a tendon whose length is commanded, or a joint whose angle is");
+    if (actuator->kind == Kind::Tendon && !servo.is_tendon)
+      refuse("is a tendon: must have a radius");
+    if (actuator->kind == Kind::Hinge && servo.is_tendon) refuse("is a joint: must have no radius");
   }
   for (const std::string& name : names) servos_of_.push_back(servo_of(name));
 }
 
 /// Finds the servo of each reading.
-void DynamixelLink::bind_sensors(const ContinuumDescription& robot, bool is_alone) {
+void DynamixelLink::bind_sensors(const RobotPorts& ports, bool is_alone) {
   std::size_t sensor = 0, reading = 0;
-  for (const RobotSensor& table : robot.sensors) {
-    for (const EngineSensor& one : table.sensors) {
-      const Channel next{sensor++, reading, 0, one.tension_of >= 0};
-      reading += static_cast<std::size_t>(one.width);
-      const int tendon = std::max(one.drum_of, one.tension_of);
-      if (tendon < 0 && !is_alone) continue;
-      if (tendon < 0)
-        throw ModelError(
-            fmt::format("{}: sensor {}: servos do not measure it: must be a "
-                        "drum_encoder or a tendon_force",
-                        table.origin, table.name));
-      const std::string& name = robot.tendons[static_cast<std::size_t>(tendon)].name;
-      channels_.push_back(next);
-      channels_.back().servo = servo_of(name);
-      const dynamixel::ServoDescription& servo = description_.servos[channels_.back().servo];
-      if (one.tension_of >= 0 && !servo.torque_constant)
-        throw ModelError(
-            fmt::format("{}: servo {}: torque_constant: is missing, must be there for "
-                        "the sensor {}",
-                        file_, servo.id, table.name));
-    }
+  for (const RobotPorts::Channel& channel : ports.channels) {
+    const Channel next{sensor++, reading, 0, channel.is_force};
+    reading += static_cast<std::size_t>(channel.width);
+    if (channel.actuator.empty() && !is_alone) continue;
+    if (channel.actuator.empty())
+      throw ModelError(
+          fmt::format("{}: servos do not measure it: must be a drum_encoder, a tendon_force or a "
+                      "joint_encoder",
+                      channel.origin));
+    channels_.push_back(next);
+    channels_.back().servo = servo_of(channel.actuator);
+    const dynamixel::ServoDescription& servo = description_.servos[channels_.back().servo];
+    if (channel.is_force && !servo.torque_constant)
+      throw ModelError(
+          fmt::format("{}: servo {}: torque_constant: is missing, must be there for the {}", file_,
+                      servo.id, channel.origin.substr(channel.origin.rfind("sensor "))));
   }
 }
 
@@ -130,7 +123,7 @@ bool DynamixelLink::receive(std::span<double> message) noexcept {
   if (count == 0 || has_failed()) return false;
   for (const Channel& channel : channels_) {
     const dynamixel::ServoReading& reading = seen[channel.servo];
-    readings_[channel.reading] = channel.is_tension ? reading.force : reading.value;
+    readings_[channel.reading] = channel.is_force ? reading.force : reading.value;
     arrived_[channel.sensor] = reading.is_new;
   }
   for (std::size_t i = 0; i < commands_.size(); ++i) commands_[i] = seen[servos_of_[i]].value;

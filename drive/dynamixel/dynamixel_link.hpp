@@ -5,22 +5,23 @@
 #include <string>
 #include <vector>
 
-#include "drive/arm_driver.hpp"
 #include "drive/robot_link.hpp"
 #include "drive/robot_message.hpp"
+#include "drive/robot_ports.hpp"
 #include "links/dynamixel/servos.hpp"
 
 namespace tendril {
 
-/// Servos of a bus file (docs/guide/dynamixel.md) that pull the tendons of an arm. Their angles are
-/// the readings of its drum encoders, their currents those of its tendon forces. `receive` and
-/// `send` take less than a step together and allocate nothing. Tested by: dynamixel_drive_test.
+/// Servos of a bus file (docs/guide/dynamixel.md) that pull the tendons of an arm, or turn the
+/// joints of a snake. Their angles are the readings of drum and joint encoders, their currents
+/// those of tendon forces. `receive` and `send` take less than a step together and allocate
+/// nothing. Tested by: dynamixel_drive_test.
 class DynamixelLink final : public RobotLink {
  public:
   /// Finds the servos. Throws ModelError naming a servo without answer, an actuator without servo,
   /// or a sensor that servos cannot give.
   /// @param is_alone  no other link gives that sensor (CombinedLink)
-  DynamixelLink(const std::filesystem::path& bus_file, const ArmDriver& driver, double timestep,
+  DynamixelLink(const std::filesystem::path& bus_file, const RobotPorts& ports, double timestep,
                 bool is_alone);
   /// Switches torque off if `finish` has not.
   ~DynamixelLink() override;
@@ -41,15 +42,15 @@ class DynamixelLink final : public RobotLink {
  private:
   using Clock = dynamixel::DynamixelBus::Clock;
   enum class Failure { None, Port, Silent, Stopped, Hardware };
-  /// A sensor of the driver that is the drum or the tension of a servo.
+  /// A sensor of the driver that is the angle or the force of a servo.
   struct Channel {
     std::size_t sensor, reading;
     std::size_t servo;
-    bool is_tension;
+    bool is_force;
   };
   [[nodiscard]] std::size_t servo_of(const std::string& actuator) const;
-  void bind_actuators(const ArmDriver& driver);
-  void bind_sensors(const ContinuumDescription& robot, bool is_alone);
+  void bind_actuators(const RobotPorts& ports);
+  void bind_sensors(const RobotPorts& ports, bool is_alone);
   void look_for_failure(Clock::time_point now) noexcept;
 
   std::string file_;

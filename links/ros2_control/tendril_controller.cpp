@@ -49,11 +49,10 @@ class TendrilController : public controller_interface::ControllerInterface {
       reading_names_ = node->get_parameter("readings").as_string_array();
       command_names_ = node->get_parameter("commands").as_string_array();
       const std::string file = node->get_parameter("robot_file").as_string();
-      driver_ = std::make_unique<tendril::ArmDriver>(
-          tendril::load_as<tendril::ContinuumDescription>(file),
-          tendril::ArmDriver::Options{.timestep = 1.0 / get_update_rate(),
-                                      .link_delay = number("link_delay"),
-                                      .are_forces_late = false});
+      driver_ = tendril::make_driver(tendril::load_robot(file),
+                                     tendril::ComputerOptions{.timestep = 1.0 / get_update_rate(),
+                                                              .link_delay = number("link_delay"),
+                                                              .are_forces_late = false});
       loop_ = std::make_unique<tendril::DriveLoop>(
           *driver_, tendril::DriveSafety{.stale_after = number("stale_after"),
                                          .speed_limit = number("speed_limit")});
@@ -65,9 +64,9 @@ class TendrilController : public controller_interface::ControllerInterface {
     readings_.assign(reading_names_.size(), 0.0);
     before_ = readings_;
     commands_.assign(command_names_.size(), 0.0);
-    arrived_ = std::make_unique<bool[]>(driver_->sensor_count());
+    arrived_ = std::make_unique<bool[]>(driver_->ports().sensor_count);
     has_rate_.clear();
-    for (const tendril::RobotSensor& sensor : driver_->robot().sensors)
+    for (const tendril::RobotSensor& sensor : driver_->sensors())
       has_rate_.insert(has_rate_.end(), sensor.sensors.size(), sensor.rate > 0.0);
     target_ = node->create_subscription<PoseStamped>(
         "~/target", rclcpp::SystemDefaultsQoS(),
@@ -88,7 +87,7 @@ class TendrilController : public controller_interface::ControllerInterface {
     for (std::size_t i = 0; i < commands_.size(); ++i)
       if (const auto now = command_interfaces_[i].get_optional()) commands_[i] = *now;
     tendril::DriveLoop::Message message{.readings = readings_,
-                                        .arrived = {arrived_.get(), driver_->sensor_count()}};
+                                        .arrived = {arrived_.get(), driver_->ports().sensor_count}};
     Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();
     if (const std::optional<PoseStamped>& target = *newest_target_.readFromRT()) {
       const auto& [position, q] = target->pose;
@@ -106,13 +105,13 @@ class TendrilController : public controller_interface::ControllerInterface {
   /// Throws ModelError for other names than the robot has numbers.
   void require_names() const {
     std::string readings, commands;
-    for (const auto& channel : driver_->channels())
+    for (const auto& channel : driver_->ports().channels)
       readings += " " + channel.name + " (" + std::to_string(channel.width) + ")";
-    for (const auto& actuator : driver_->actuators()) commands += " " + actuator.name;
-    if (reading_names_.size() != driver_->reading_count())
+    for (const auto& actuator : driver_->ports().actuators) commands += " " + actuator.name;
+    if (reading_names_.size() != driver_->ports().reading_count)
       throw tendril::ModelError("readings: has " + std::to_string(reading_names_.size()) +
                                 " names: must have one for each number of" + readings);
-    if (command_names_.size() != driver_->actuators().size())
+    if (command_names_.size() != driver_->ports().actuators.size())
       throw tendril::ModelError("commands: has " + std::to_string(command_names_.size()) +
                                 " names: must have one for each of" + commands);
   }
@@ -128,7 +127,7 @@ class TendrilController : public controller_interface::ControllerInterface {
       any |= std::isfinite(readings_[i]);
     }
     std::size_t first = 0, sensor = 0;
-    for (const auto& channel : driver_->channels()) {
+    for (const auto& channel : driver_->ports().channels) {
       const auto width = static_cast<std::size_t>(channel.width);
       if (channel.is_sensor) {
         const bool has_changed = !std::equal(readings_.begin() + static_cast<long>(first),
@@ -142,7 +141,7 @@ class TendrilController : public controller_interface::ControllerInterface {
     return any;
   }
 
-  std::unique_ptr<tendril::ArmDriver> driver_;
+  std::unique_ptr<tendril::RobotDriver> driver_;
   std::unique_ptr<tendril::DriveLoop> loop_;
   std::vector<std::string> reading_names_, command_names_;
   std::vector<double> readings_, before_, commands_;

@@ -35,7 +35,7 @@ void bind_drive_log(nb::module_& module) {
     auto& driver = *static_cast<PyDriver*>(capsule.data());
     driver.use_log(std::make_unique<DriveLog>(
         driver.file(), file, driver.loop(),
-        simulation::DriverSettings{.robot = driver.loop().driver().robot().text,
+        simulation::DriverSettings{.robot = driver.loop().driver().text(),
                                    .driver = driver.options(),
                                    .safety = driver.safety()}));
   });

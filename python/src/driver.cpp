@@ -33,13 +33,15 @@ void bind_driver(nb::module_& module) {
                   "link_delay: float = 0.0, stale_after: float = 0.1, speed_limit: float | None = "
                   "1.0, orientation: " TENDRIL_LIKE " | None = None, gravity: " TENDRIL_LIKE
                   " | None = None, log: str | os.PathLike[str] | None = None) -> None"),
-          ":param file: robot file of a continuum arm with sensors and a controller\n"
+          ":param file: robot file of a continuum arm or a snake, with sensors and a controller\n"
           ":param timestep: of the steps, s\n"
           ":param link_delay: from a reading to when its command acts: the link's, both ways, s\n"
           ":param stale_after: commands are held without a message for so long, s\n"
           ":param speed_limit: largest speed of a command, ranges of its actuator per second; "
           "None: none\n"
-          ":param orientation: (3, 3): of the base in the world; default: upright\n"
+          ":param orientation: (3, 3): of the base in the world; default: upright; of a free snake "
+          "at\n"
+          "    the start; default: as the robot file says\n"
           ":param gravity: (3,): in the world, m/s^2; default: 0, 0, -9.81\n"
           ":param log: recording that the steps are written to, as by `tendril drive`, from the "
           "first message\non; it is whole after `close`; None: none\n"
@@ -66,9 +68,11 @@ void bind_driver(nb::module_& module) {
                    "(actuators,): in force. To be set to where the actuators are before the first "
                    "step.")
       .def_prop_ro("q", &PyDriver::q, nb::sig("def q(self) -> " TENDRIL_ARRAY),
-                   "Coordinates u, v (and s) of the sections as estimated, rad, m.")
+                   "Coordinates u, v (and s) of an arm's sections, angles of a snake's joints, as "
+                   "estimated, "
+                   "rad, m.")
       .def_prop_ro("tip", &PyDriver::tip, nb::sig("def tip(self) -> " TENDRIL_ARRAY),
-                   "(4, 4): pose of the tip as estimated, base frame.")
+                   "(4, 4): pose of the tip as estimated, base frame; of a free snake world frame.")
       .def_prop_ro("state", &PyDriver::state, nb::sig("def state(self) -> str"),
                    "\"running\", \"waiting for the robot\", \"stopped\", or why commands are held.")
       .def_prop_ro("status", &PyDriver::status, nb::sig("def status(self) -> str"),
@@ -80,7 +84,7 @@ void bind_driver(nb::module_& module) {
            "Makes a step.\n\n"
            ":param time: s, from any start\n"
            ":param readings: those that have come since the last step; None: no message has\n"
-           ":param target: (4, 4): its pose in the frame of the base; None: as before\n"
+           ":param target: (4, 4): its pose in the frame of `tip`; None: as before\n"
            ":returns: (actuators,): the commands, held where the state is not \"running\"\n"
            ":raises ModelError: a name that is no reading, a wrong shape")
       .def("stop", &PyDriver::stop, nb::sig("def stop(self) -> None"),

@@ -36,22 +36,22 @@ class StepLog {
 /// A driver, the newest readings of its robot, and the log of what it does.
 class PyDriver {
  public:
-  PyDriver(const std::filesystem::path& file, const ArmDriver::Options& options,
+  PyDriver(const std::filesystem::path& file, const ComputerOptions& options,
            const DriveSafety& safety)
       : file_(file),
         options_(options),
         safety_(safety),
-        driver_(load_as<ContinuumDescription>(file), options),
-        loop_(driver_, safety),
-        message_(driver_),
-        readings_(driver_.computer()),
-        commands_(driver_.actuators().size(), 0.0) {}
+        driver_(make_driver(load_robot(file), options)),
+        loop_(*driver_, safety),
+        message_(driver_->ports()),
+        readings_(driver_->ports()),
+        commands_(driver_->ports().actuators.size(), 0.0) {}
   ~PyDriver() { static_cast<void>(end_log()); }
   PyDriver(const PyDriver&) = delete;
   PyDriver& operator=(const PyDriver&) = delete;
 
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-  [[nodiscard]] const ArmDriver::Options& options() const noexcept { return options_; }
+  [[nodiscard]] const ComputerOptions& options() const noexcept { return options_; }
   [[nodiscard]] const DriveSafety& safety() const noexcept { return safety_; }
   [[nodiscard]] const DriveLoop& loop() const noexcept { return loop_; }
   void use_log(std::unique_ptr<StepLog> log) {
@@ -67,16 +67,16 @@ class PyDriver {
     RobotReadings::read_commands(value, commands_);
   }
   [[nodiscard]] nb::object q() const {
-    const Eigen::VectorXd& q = driver_.seen().q;
+    const Eigen::VectorXd& q = driver_->q();
     return array({q.data(), static_cast<std::size_t>(q.size())});
   }
   [[nodiscard]] nb::object tip() const {
     Output out({}, Axes{4, 4});
-    write_pose(driver_.seen().X_BE, out.data());
+    write_pose(driver_->places().tip, out.data());
     return out.take();
   }
   [[nodiscard]] const char* state() const { return to_string(loop_.state()); }
-  [[nodiscard]] const char* status() const { return to_string(driver_.report().status); }
+  [[nodiscard]] const char* status() const { return to_string(driver_->report().status); }
   void stop() { loop_.stop(); }
   void reset() {
     if (log_) throw ModelError("reset: a log is of one drive: make another driver");
@@ -130,9 +130,9 @@ class PyDriver {
   }
 
   std::filesystem::path file_;
-  ArmDriver::Options options_;
+  ComputerOptions options_;
   DriveSafety safety_;
-  ArmDriver driver_;
+  std::unique_ptr<RobotDriver> driver_;
   DriveLoop loop_;
   RobotMessage message_;         // for the log
   std::vector<double> numbers_;  // of it

@@ -14,10 +14,10 @@ namespace {
 /// The estimator of a robot file, with the newest readings and commands.
 class PyEstimator {
  public:
-  PyEstimator(const std::filesystem::path& file, const ArmComputerOptions& options)
+  PyEstimator(const std::filesystem::path& file, const ComputerOptions& options)
       : observer_(load_as<ContinuumDescription>(file), options),
-        readings_(observer_.computer()),
-        commands_(observer_.computer().actuators().size(), 0.0) {}
+        readings_(observer_.computer().ports()),
+        commands_(observer_.computer().ports().actuators.size(), 0.0) {}
 
   [[nodiscard]] const RobotReadings& readings() const noexcept { return readings_; }
   const ArmEstimate& estimate() { return observer_.estimate(); }

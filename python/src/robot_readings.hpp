@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "drive/arm_computer.hpp"
+#include "drive/robot_ports.hpp"
 #include "python/src/robots.hpp"
 #include "tendril/model_error.hpp"
 
@@ -21,41 +21,40 @@ inline nb::object array(std::span<const double> numbers) {
   return out.take();
 }
 
-/// What the computer of an arm is told in Python: the newest readings by their names, and commands
+/// What the computer of a robot is told in Python: the newest readings by their names, and commands
 /// of its actuators.
 class RobotReadings {
  public:
-  /// The computer must outlive it.
-  explicit RobotReadings(const ArmComputer& computer)
-      : computer_(computer),
-        values_(computer.reading_count(), 0.0),
-        arrived_(std::make_unique<bool[]>(computer.sensor_count())) {}
+  /// The ports must outlive it.
+  explicit RobotReadings(const RobotPorts& ports)
+      : ports_(ports),
+        values_(ports.reading_count, 0.0),
+        arrived_(std::make_unique<bool[]>(ports.sensor_count)) {}
 
   [[nodiscard]] std::span<const double> values() const noexcept { return values_; }
   [[nodiscard]] std::span<const bool> arrived() const noexcept {
-    return {arrived_.get(), computer_.sensor_count()};
+    return {arrived_.get(), ports_.sensor_count};
   }
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (const ArmComputer::Channel& channel : computer_.channels()) names.push_back(channel.name);
+    for (const RobotPorts::Channel& channel : ports_.channels) names.push_back(channel.name);
     return names;
   }
   [[nodiscard]] std::vector<int> widths() const {
     std::vector<int> all;
-    for (const ArmComputer::Channel& channel : computer_.channels()) all.push_back(channel.width);
+    for (const RobotPorts::Channel& channel : ports_.channels) all.push_back(channel.width);
     return all;
   }
   [[nodiscard]] std::vector<std::string> actuators() const {
     std::vector<std::string> names;
-    for (const ArmComputer::Actuator& actuator : computer_.actuators())
-      names.push_back(actuator.name);
+    for (const RobotPorts::Actuator& actuator : ports_.actuators) names.push_back(actuator.name);
     return names;
   }
   [[nodiscard]] nb::object ranges() const {
-    Output out({computer_.actuators().size()}, Axes{2});
+    Output out({ports_.actuators.size()}, Axes{2});
     double* next = out.data();
-    for (const ArmComputer::Actuator& actuator : computer_.actuators())
+    for (const RobotPorts::Actuator& actuator : ports_.actuators)
       for (const double limit : actuator.range) *next++ = limit;
     return out.take();
   }
@@ -64,7 +63,7 @@ class RobotReadings {
   /// @param is_first  the message has those of the actuators
   void take(const nb::dict& given, bool is_first) {
     std::size_t found = 0, first = 0, sensor = 0;
-    for (const ArmComputer::Channel& channel : computer_.channels()) {
+    for (const RobotPorts::Channel& channel : ports_.channels) {
       const auto width = static_cast<std::size_t>(channel.width);
       const bool is_given = given.contains(channel.name.c_str());
       if (is_given) {
@@ -83,12 +82,12 @@ class RobotReadings {
     if (found == given.size()) return;
     for (const auto [key, value] : given) {
       const auto name = nb::cast<std::string>(nb::str(key));
-      if (std::ranges::none_of(computer_.channels(), [&](const auto& c) { return c.name == name; }))
+      if (std::ranges::none_of(ports_.channels, [&](const auto& c) { return c.name == name; }))
         throw ModelError("readings: " + name + ": is no reading of the robot");
     }
   }
   /// Nothing has come.
-  void take_none() noexcept { std::fill_n(arrived_.get(), computer_.sensor_count(), false); }
+  void take_none() noexcept { std::fill_n(arrived_.get(), ports_.sensor_count, false); }
 
   /// Reads commands of all actuators.
   static void read_commands(nb::handle value, std::span<double> commands) {
@@ -99,16 +98,15 @@ class RobotReadings {
   }
 
  private:
-  const ArmComputer& computer_;
+  const RobotPorts& ports_;
   std::vector<double> values_;
   std::unique_ptr<bool[]> arrived_;
 };
 
 /// Options of a computer that is a robot's.
-[[nodiscard]] inline ArmComputerOptions computer_options(double timestep, double link_delay,
-                                                         nb::handle orientation,
-                                                         nb::handle gravity) {
-  ArmComputerOptions all{.timestep = timestep, .link_delay = link_delay, .are_forces_late = false};
+[[nodiscard]] inline ComputerOptions computer_options(double timestep, double link_delay,
+                                                      nb::handle orientation, nb::handle gravity) {
+  ComputerOptions all{.timestep = timestep, .link_delay = link_delay, .are_forces_late = false};
   if (!gravity.is_none()) {
     const Input g("gravity", gravity, Axes{3});
     g.require_leading({});
@@ -119,10 +117,12 @@ class RobotReadings {
   const Input R("orientation", orientation, Axes{3, 3});
   R.require_leading({});
   R.require_finite();
-  all.R_WB = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(R.all().data());
+  const Eigen::Matrix3d R_WB =
+      Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(R.all().data());
   constexpr double kTolerance = 1e-6;
-  if (!(all.R_WB.transpose() * all.R_WB).isIdentity(kTolerance) || all.R_WB.determinant() < 0.0)
+  if (!(R_WB.transpose() * R_WB).isIdentity(kTolerance) || R_WB.determinant() < 0.0)
     throw ModelError("orientation: must be a rotation matrix");
+  all.R_WB = R_WB;
   return all;
 }
 

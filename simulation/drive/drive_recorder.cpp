@@ -22,17 +22,22 @@ constexpr std::size_t kRingSize = 1024;
 constexpr int kPoseNumbers = 12;  // rows of a 3 x 4 matrix
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The target body's quaternion and position.
-void set_mocap(const mjModel& m, mjData& d, int base, int mocap, const Eigen::Isometry3d& X_BG) {
-  const Eigen::Isometry3d X_WB =
-      Eigen::Translation3d(Eigen::Map<const Eigen::Vector3d>(m.body_pos + 3 * base)) *
-      Eigen::Quaterniond(m.body_quat[4 * base], m.body_quat[4 * base + 1],
-                         m.body_quat[4 * base + 2], m.body_quat[4 * base + 3]);
-  const Eigen::Isometry3d X_WG = X_WB * X_BG;
-  const Eigen::Quaterniond q(X_WG.linear());
-  std::copy_n(X_WG.translation().data(), 3, d.mocap_pos + 3 * mocap);
+void write_pose(const Eigen::Isometry3d& X, double* position, double* quaternion) {
+  const Eigen::Quaterniond q(X.linear());
+  std::copy_n(X.translation().data(), 3, position);
   const double wxyz[] = {q.w(), q.x(), q.y(), q.z()};
-  std::copy_n(wxyz, 4, d.mocap_quat + 4 * mocap);
+  std::copy_n(wxyz, 4, quaternion);
+}
+
+/// The target body's position and quaternion.
+void set_mocap(const mjModel& m, mjData& d, int base, int mocap,
+               const RobotDriver::Places& places) {
+  Eigen::Isometry3d X_WP = Eigen::Isometry3d::Identity();
+  if (!places.base)  // it stands
+    X_WP = Eigen::Translation3d(Eigen::Map<const Eigen::Vector3d>(m.body_pos + 3 * base)) *
+           Eigen::Quaterniond(m.body_quat[4 * base], m.body_quat[4 * base + 1],
+                              m.body_quat[4 * base + 2], m.body_quat[4 * base + 3]);
+  write_pose(X_WP * places.target, d.mocap_pos + 3 * mocap, d.mocap_quat + 4 * mocap);
 }
 
 template <class Matrix>
@@ -55,7 +60,7 @@ std::string without_names(const std::string& table, std::span<const std::string>
   return sensors.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-RunChanges changes(const ArmDriver& driver, const DriverSettings& settings) {
+RunChanges changes(const RobotDriver& driver, const DriverSettings& settings) {
   RunChanges changes;
   changes.settings = {parse_setting("controller.measured=sensors"),
                       parse_setting(fmt::format("option.timestep={}", settings.driver.timestep))};
@@ -63,22 +68,24 @@ RunChanges changes(const ArmDriver& driver, const DriverSettings& settings) {
                      {log_sensor::kLate, 1},
                      {log_sensor::kReceived, 1},
                      {log_sensor::kTip, 3},
-                     {log_sensor::kMessage, static_cast<int>(RobotMessage(driver).size())}};
+                     {log_sensor::kMessage, static_cast<int>(RobotMessage(driver.ports()).size())}};
   return changes;
 }
 
 }  // namespace
 
 std::string to_json(const DriverSettings& settings) {
-  Json json = {{"timestep", settings.driver.timestep},
-               {"link_delay", settings.driver.link_delay},
-               {"are_forces_late", settings.driver.are_forces_late},
-               {"gravity", numbers_of(settings.driver.gravity)},
-               {"orientation", numbers_of(settings.driver.R_WB)},  // by columns
-               {"stale_after", settings.safety.stale_after},
-               {"speed_limit", settings.safety.speed_limit},  // infinite: null
-               {"targets", Json::array()},
-               {"robot", settings.robot}};
+  Json json = {
+      {"timestep", settings.driver.timestep},
+      {"link_delay", settings.driver.link_delay},
+      {"are_forces_late", settings.driver.are_forces_late},
+      {"gravity", numbers_of(settings.driver.gravity)},
+      {"orientation", settings.driver.R_WB ? Json(numbers_of(*settings.driver.R_WB)) : Json()},
+      {"position", settings.driver.p_WB ? Json(numbers_of(*settings.driver.p_WB)) : Json()},
+      {"stale_after", settings.safety.stale_after},
+      {"speed_limit", settings.safety.speed_limit},  // infinite: null
+      {"targets", Json::array()},
+      {"robot", settings.robot}};
   for (const TargetTable::Row& row : settings.targets.rows()) {
     const Eigen::Matrix4d X_BG = row.X_BG.matrix().transpose();
     std::vector<double> numbers{row.time};
@@ -100,7 +107,10 @@ DriverSettings driver_settings(const std::string& text) {
     settings.driver.link_delay = number("link_delay");
     settings.driver.are_forces_late = json.at("are_forces_late").get<bool>();
     take_numbers(json.at("gravity"), settings.driver.gravity);
-    take_numbers(json.at("orientation"), settings.driver.R_WB);
+    if (const Json& given = json.at("orientation"); !given.is_null())  // by columns
+      take_numbers(given, settings.driver.R_WB.emplace());
+    if (const Json given = json.value("position", Json()); !given.is_null())
+      take_numbers(given, settings.driver.p_WB.emplace());
     settings.safety.stale_after = number("stale_after");
     settings.safety.speed_limit = number("speed_limit");
     std::vector<TargetTable::Row> rows;
@@ -119,12 +129,11 @@ DriverSettings driver_settings(const std::string& text) {
 }
 
 DriveRecorder::Entry::Entry(const DriveLoop& loop)
-    : commands(loop.driver().actuators().size()),
+    : commands(loop.driver().ports().actuators.size()),
       own(loop.driver().report().own.size()),
-      joints(loop.driver().computer().joints().size()),
-      command(loop.driver().command()),
-      seen(loop.driver().seen()) {
-  message.resize(RobotMessage(loop.driver()).size());
+      joints(loop.driver().joints().size()),
+      copy(loop.driver().view()) {
+  message.resize(RobotMessage(loop.driver().ports()).size());
 }
 
 DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
@@ -135,11 +144,13 @@ DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
       loop_(loop),
       experiment_(load_experiment(robot)),
       run_(prepare_run(experiment_, changes(loop.driver(), settings))) {
-  const ArmDriver& driver = loop.driver();
+  const RobotDriver& driver = loop.driver();
   const mjModel& m = *run_.scene.model;
   const SceneRobot& of = run_.scene.robots.at(0);
   names_ = of.names;
   base_ = of.base;
+  if (const int joint = m.body_jntadr[base_]; joint >= 0 && m.jnt_type[joint] == mjJNT_FREE)
+    free_ = m.jnt_qposadr[joint];
   if (driver.has_target() && !of.target.empty())
     target_ = m.body_mocapid[mj_name2id(&m, mjOBJ_BODY, of.target.c_str())];
   const auto id = [&](mjtObj type, const std::string& name) {
@@ -148,14 +159,14 @@ DriveRecorder::DriveRecorder(const std::filesystem::path& robot,
       throw ModelError(fmt::format("{}: {}: is not in the model", robot.string(), name));
     return found;
   };
-  for (const std::string& name : driver.computer().joints()) {
+  for (const std::string& name : driver.joints()) {
     const int joint = id(mjOBJ_JOINT, name);
     joints_.push_back({m.jnt_qposadr[joint], m.jnt_dofadr[joint]});
   }
-  for (const ArmDriver::Actuator& actuator : driver.actuators())
+  for (const RobotPorts::Actuator& actuator : driver.ports().actuators)
     controls_.push_back(m.actuator_ctrladr[id(mjOBJ_ACTUATOR, actuator.name)]);
   std::vector<std::string> unknown;
-  for (const ArmDriver::Channel& channel : driver.channels()) {
+  for (const RobotPorts::Channel& channel : driver.ports().channels) {
     if (!channel.is_sensor) {
       const int actuator = mj_name2id(&m, mjOBJ_ACTUATOR, names_(channel.name).c_str());
       activations_.push_back(actuator < 0 ? -1 : m.actuator_actadr[actuator]);
@@ -221,7 +232,7 @@ void DriveRecorder::take(const LoopStep& step) noexcept {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const ArmDriver& driver = loop_.driver();
+  const RobotDriver& driver = loop_.driver();
   Entry& entry = ring_[put % ring_.size()];
   entry.number = number;
   entry.time = step.time;
@@ -232,12 +243,12 @@ void DriveRecorder::take(const LoopStep& step) noexcept {
   entry.has_estimate = loop_.counts().steps > loop_.counts().held;
   if (entry.received) std::ranges::copy(step.message, entry.message.begin());
   std::ranges::copy(step.commands, entry.commands.begin());
-  driver.computer().joint_states(entry.joints);
+  driver.joint_states(entry.joints);
+  entry.places = driver.places();
   std::ranges::copy(driver.report().own, entry.own.begin());
   entry.report = driver.report();
   entry.report.own = entry.own;
-  entry.command = driver.command();
-  entry.seen = driver.seen();
+  entry.copy.take(driver.view());
   put_.store(put + 1, std::memory_order_release);
 }
 
@@ -272,11 +283,13 @@ void DriveRecorder::write(const Entry& entry) {
       d.qpos[joints_[i][0]] = entry.joints[i][0];
       d.qvel[joints_[i][1]] = entry.joints[i][1];
     }
+    if (free_ >= 0 && entry.places.base)
+      write_pose(*entry.places.base, d.qpos + free_, d.qpos + free_ + 3);
   }
   if (entry.received) std::ranges::copy(entry.message, last_message_.begin());
   for (std::size_t i = 0; i < activations_.size(); ++i)
     if (activations_[i] >= 0) d.act[activations_[i]] = last_message_[sensor_numbers_ + i];
-  if (target_ >= 0 && entry.has_estimate) set_mocap(m, d, base_, target_, entry.seen.X_BG);
+  if (target_ >= 0 && entry.has_estimate) set_mocap(m, d, base_, target_, entry.places);
   for (std::size_t i = 0; i < controls_.size(); ++i) d.ctrl[controls_[i]] = entry.commands[i];
   shown_ = &entry;
   const std::string error = guarded([&] { mj_forward(&m, &d); });
@@ -297,7 +310,7 @@ void DriveRecorder::write(const Entry& entry) {
   d.sensordata[received_.first] = entry.received ? 1.0 : 0.0;
   Eigen::Map<Eigen::Vector3d> tip(d.sensordata + tip_.first);
   tip.setConstant(std::numeric_limits<double>::quiet_NaN());
-  if (entry.has_estimate) tip = entry.seen.X_BE.translation();
+  if (entry.has_estimate) tip = entry.places.tip.translation();
   recorder_->append(d, entry.number, 1e6 * entry.duration);
   ++rows_;
 }
@@ -327,8 +340,9 @@ void DriveRecorder::exchange(const Sent& /*sent*/, std::span<double> commands) n
 }
 
 RemoteControl::Known DriveRecorder::known() const noexcept {
-  if (shown_ == nullptr || !shown_->has_estimate) return {};
-  Known known = known_of(shown_->state, shown_->report, shown_->command, shown_->seen);
+  Known known;
+  if (shown_ != nullptr && shown_->has_estimate)
+    known = known_of(shown_->state, shown_->report, shown_->copy.view());
   known.model_is_seen = true;
   return known;
 }

@@ -19,7 +19,7 @@ namespace tendril::simulation {
 /// What besides the messages decides what a driver commands.
 struct DriverSettings {
   std::string robot;  ///< text of the robot file
-  ArmDriver::Options driver = {};
+  ComputerOptions driver = {};
   DriveSafety safety = {};
   TargetTable targets = {};  ///< RealTimeOptions::targets
 };
@@ -73,9 +73,9 @@ class DriveRecorder final : public RemoteControl {
     bool has_estimate = false;
     std::vector<double> message, commands, own;
     std::vector<std::array<double, 2>> joints;
+    RobotDriver::Places places;
     ControllerReport report;
-    ArmCommand command;
-    ArmMeasurement seen;
+    ControllerCopy copy;
   };
   /// Columns of `sensordata`.
   struct Columns {
@@ -99,6 +99,7 @@ class DriveRecorder final : public RemoteControl {
   Columns state_, late_, received_, tip_, message_;
   std::size_t sensor_numbers_ = 0;
   int base_ = -1, target_ = -1;  ///< body, mocap body
+  int free_ = -1;                ///< address in qpos of a base that moves
 
   // One thread puts entries into the ring, the other takes them out.
   std::vector<Entry> ring_;

@@ -32,11 +32,17 @@ SceneRobot robot_in(const mjModel& model, const std::string& label) {
 }
 
 /// What the file says that the scene's robot does not have, or the other way round.
-void require_same_parts(const std::string& file, const ContinuumDescription& told,
-                        const ContinuumDescription& real) {
-  const auto sensors = [](const ContinuumDescription& robot) {
+void require_same_parts(const std::string& file, const RobotDescription& told,
+                        const RobotDescription& real) {
+  const auto kind = [](const RobotDescription& robot) {
+    return std::visit([]<class D>(const D&) { return D::kKind; }, robot);
+  };
+  if (told.index() != real.index())
+    throw ModelError(fmt::format("{}: kind = \"{}\": the robot of the scene is of kind = \"{}\"",
+                                 file, kind(told), kind(real)));
+  const auto sensors = [](const RobotDescription& robot) {
     std::vector<std::string> names;
-    for (const RobotSensor& sensor : robot.sensors)
+    for (const RobotSensor& sensor : sensors_of(robot))
       for (const EngineSensor& one : sensor.sensors)
         names.push_back(fmt::format("{} ({})", one.name, one.width));
     return names;
@@ -52,10 +58,10 @@ void require_same_parts(const std::string& file, const ContinuumDescription& tol
                     b == theirs.end() ? "none more" : *b, what));
   };
   require("sensor", sensors(told), sensors(real));
-  const auto actuators = [](const ContinuumDescription& robot) {
+  const auto actuators = [](const RobotDescription& robot) {
     const Mechanism mechanism = robot_mechanism(robot);
     std::vector<std::string> names;
-    for (const std::string& name : driven_actuators(RobotDescription(robot))) {
+    for (const std::string& name : driven_actuators(robot)) {
       const auto index = static_cast<std::size_t>(mechanism.actuator(name));
       const std::array<double, 3>& bias = mechanism.actuators[index].bias;
       const bool is_servo = bias != std::array<double, 3>{};
@@ -66,6 +72,21 @@ void require_same_parts(const std::string& file, const ContinuumDescription& tol
   require("actuator", actuators(told), actuators(real));
 }
 
+/// Where the base of a robot is, of a free snake at the start. Throws ModelError if joints move
+/// that of another one.
+Eigen::Isometry3d base_pose(const mjModel& model, mjData& data, const SceneRobot& robot) {
+  const auto* const snake = std::get_if<SnakeDescription>(&robot.description);
+  const bool is_free = snake != nullptr && snake->base == SnakeBase::Free;
+  const std::optional<Eigen::Matrix3d> standing = standing_orientation(&model, robot.base);
+  if (!is_free && !standing)
+    throw ModelError("the base of the scene's robot moves: it must stand to be driven");
+  mj_kinematics(&model, &data);
+  Eigen::Isometry3d X_WB = Eigen::Isometry3d::Identity();
+  X_WB.translation() = ConstVector3(data.xpos + 3 * robot.base);
+  X_WB.linear() = standing ? *standing : ConstMatrix3(data.xmat + 9 * robot.base);
+  return X_WB;
+}
+
 }  // namespace
 
 DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model, mjData& data,
@@ -74,26 +95,23 @@ DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model
   require_valid(options_.link);
   const SceneRobot robot = robot_in(model, options_.robot);
   names_ = robot.names;
-  const auto* const real = std::get_if<ContinuumDescription>(&robot.description);
-  if (real == nullptr)
-    throw ModelError(fmt::format("{}: the robot {} of the scene is no continuum arm", file.string(),
-                                 names_.title()));
-  auto told = load_as<ContinuumDescription>(file);
-  require_same_parts(file.string(), told, *real);
-  told.integrator = real->integrator;
+  RobotDescription told = load_robot(file);
+  require_same_parts(file.string(), told, robot.description);
+  if (auto* const arm = std::get_if<ContinuumDescription>(&told))
+    arm->integrator = std::get<ContinuumDescription>(robot.description).integrator;
   if (options_.command_bits < 0 || options_.command_bits > 32)
     throw ModelError(
         fmt::format("--bits: {}: must be an integer in [0, 32]", options_.command_bits));
-  const std::optional<Eigen::Matrix3d> R_WB = standing_orientation(&model, robot.base);
-  if (!R_WB) throw ModelError("the base of the scene's robot moves: it must stand to be driven");
-  const ArmDriver::Options settings{
+  const Eigen::Isometry3d X_WB = base_pose(model, data, robot);
+  const ComputerOptions settings{
       .timestep = model.opt.timestep,
       .numerical_damping_time = numerical_damping_time(&model),
       .link_delay = 2.0 * (options_.link.delay + options_.link.jitter / 2.0),
       .gravity = compensated_gravity(&model, true),
-      .R_WB = *R_WB};
+      .R_WB = X_WB.linear(),
+      .p_WB = X_WB.translation()};
   try {
-    driver_ = std::make_unique<ArmDriver>(std::move(told), settings);
+    driver_ = make_driver(std::move(told), settings);
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", file.string(), error.what()));
   }
@@ -104,16 +122,16 @@ DrivenRobot::DrivenRobot(const std::filesystem::path& file, const mjModel& model
                     file.string(), driver_->target_name()));
   loop_ = std::make_unique<DriveLoop>(*driver_, options_.safety);
   options_.link.seed = seed;
-  message_ = std::make_unique<RobotMessage>(*driver_);
-  received_message_ = std::make_unique<RobotMessage>(*driver_);
-  const std::size_t actuators = driver_->actuators().size();
+  message_ = std::make_unique<RobotMessage>(driver_->ports());
+  received_message_ = std::make_unique<RobotMessage>(driver_->ports());
+  const std::size_t actuators = driver_->ports().actuators.size();
   up_ = std::make_unique<SimulatedLink>(message_->size(), options_.link, settings.timestep, "up");
   down_ = std::make_unique<SimulatedLink>(actuators, options_.link, settings.timestep, "down");
   sent_.resize(message_->size());
   received_.resize(message_->size());
   commands_.resize(actuators);
   received_commands_.resize(actuators);
-  for (const ArmDriver::Actuator& actuator : driver_->actuators())
+  for (const RobotPorts::Actuator& actuator : driver_->ports().actuators)
     controls_.push_back(
         model.actuator_ctrladr[mj_name2id(&model, mjOBJ_ACTUATOR, names_(actuator.name).c_str())]);
   set_remote_control(&model, &data, names_, this);
@@ -136,7 +154,7 @@ void DrivenRobot::exchange(const Sent& sent, std::span<double> commands) noexcep
   }
   for (std::size_t i = 0; i < commands.size(); ++i) {
     commands[i] = received_commands_[i];
-    const auto& [low, high] = driver_->actuators()[i].range;
+    const auto& [low, high] = driver_->ports().actuators[i].range;
     if (options_.command_bits == 0 || !std::isfinite(high - low)) continue;
     const double step = std::ldexp(high - low, -options_.command_bits);
     commands[i] = low + step * std::round((commands[i] - low) / step);
@@ -144,22 +162,19 @@ void DrivenRobot::exchange(const Sent& sent, std::span<double> commands) noexcep
 }
 
 RemoteControl::Known DrivenRobot::known() const noexcept {
-  return known_of(loop_->state(), driver_->report(), driver_->command(), driver_->seen());
+  return known_of(loop_->state(), driver_->report(), driver_->view());
 }
 
 RemoteControl::Known known_of(DriveState state, const ControllerReport& report,
-                              const ArmCommand& command, const ArmMeasurement& seen) noexcept {
+                              const ControllerView& view) noexcept {
   switch (state) {
     case DriveState::Waiting:
       return {};
     case DriveState::Running:
-      return {.status = report.status, .report = &report, .command = &command, .seen = &seen};
+      return {.status = report.status, .report = &report, .view = view};
     case DriveState::Stale:
     case DriveState::Stopped:
-      return {.status = ControllerStatus::NotFollowing,
-              .report = &report,
-              .command = &command,
-              .seen = &seen};
+      return {.status = ControllerStatus::NotFollowing, .report = &report, .view = view};
     case DriveState::Fault:
       break;
   }

@@ -25,12 +25,11 @@ struct DriveOptions {
 
 /// What the electronics of a robot know of the driver on its computer.
 [[nodiscard]] RemoteControl::Known known_of(DriveState state, const ControllerReport& report,
-                                            const ArmCommand& command,
-                                            const ArmMeasurement& seen) noexcept;
+                                            const ControllerView& view) noexcept;
 
-/// An arm of a scene that the controller of a robot file drives over a simulated link: the plugin
-/// is the robot's electronics, a DriveLoop the robot's computer. What the computer knows of the arm
-/// is in the file, what the arm is, in the scene.
+/// A robot of a scene that the controller of a robot file drives over a simulated link: the plugin
+/// is the robot's electronics, a DriveLoop the robot's computer. What the computer knows of the
+/// robot is in the file, what the robot is, in the scene.
 class DrivenRobot final : public RemoteControl {
  public:
   /// Takes the robot in `data`, until it is destroyed. Throws ModelError, also for a file whose
@@ -57,7 +56,7 @@ class DrivenRobot final : public RemoteControl {
   mjData& data_;
   DriveOptions options_;
   RobotNames names_;
-  std::unique_ptr<ArmDriver> driver_;
+  std::unique_ptr<RobotDriver> driver_;
   std::unique_ptr<DriveLoop> loop_;
   std::unique_ptr<RobotMessage> message_, received_message_;
   std::unique_ptr<SimulatedLink> up_, down_;

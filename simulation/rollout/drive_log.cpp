@@ -22,18 +22,19 @@ constexpr std::int64_t kProgressRows = 100;
 /// Compares the commands of a driver with recorded ones, step by step.
 class Comparison {
  public:
-  explicit Comparison(const ArmDriver& driver) : driver_(driver) {}
+  explicit Comparison(const RobotPorts& ports) : ports_(ports) {}
 
   /// @param controls  addresses of the commands in `recorded`
   void add(std::int64_t step, std::span<const double> recorded, std::span<const int> controls,
            std::span<const double> commands) {
     bool is_equal = true;
     for (std::size_t k = 0; k < controls.size(); ++k) {
-      const auto& [name, limits] = driver_.actuators()[k];
-      const auto& [low, high] = limits;
+      const RobotPorts::Actuator& actuator = ports_.actuators[k];
+      const auto& [low, high] = actuator.range;
       const auto address = static_cast<std::size_t>(controls[k]);
-      const double then = std::clamp(recorded[address], low, high);  // as the engine does
-      const double now = commands[k];
+      // As the engine does.
+      const double then = std::clamp(recorded[address], low, high),
+                   now = std::clamp(commands[k], low, high);
       if (std::bit_cast<std::uint64_t>(then) == std::bit_cast<std::uint64_t>(now)) continue;
       if (is_equal && result_.first_step < 0) {
         result_.first_step = step;
@@ -46,7 +47,7 @@ class Comparison {
       const double difference = std::abs(then - now) / (std::isfinite(range) ? range : 1.0);
       if (difference <= result_.largest) continue;
       result_.largest = difference;
-      result_.actuator = name;
+      result_.actuator = actuator.name;
     }
     ++result_.steps;
     if (is_equal) ++result_.equal_steps;
@@ -58,7 +59,7 @@ class Comparison {
   }
 
  private:
-  const ArmDriver& driver_;
+  const RobotPorts& ports_;
   DriveComparison result_;
 };
 
@@ -79,17 +80,18 @@ std::span<const double> numbers_of(const mjModel& m, const char* sensor,
 }
 
 /// Gives a driver what the robot's driver was told.
-DriveComparison repeat(RolloutReader& reader, ContinuumDescription robot,
+DriveComparison repeat(RolloutReader& reader, RobotDescription robot,
                        const DriverSettings& settings,
                        const std::function<void(std::int64_t, double)>& on_progress) {
   reader.require_rows();
   const std::string file = reader.file().string();
   const ModelPtr model = recorded_model(reader);
-  ArmDriver driver(std::move(robot), settings.driver);
-  DriveLoop loop(driver, settings.safety);
-  RobotMessage message(driver);
+  const std::unique_ptr<RobotDriver> driver = make_driver(std::move(robot), settings.driver);
+  const RobotPorts& ports = driver->ports();
+  DriveLoop loop(*driver, settings.safety);
+  RobotMessage message(ports);
   std::vector<int> controls;
-  for (const ArmDriver::Actuator& actuator : driver.actuators()) {
+  for (const RobotPorts::Actuator& actuator : ports.actuators) {
     const int id = mj_name2id(model.get(), mjOBJ_ACTUATOR, actuator.name.c_str());
     if (id < 0)
       throw ModelError(
@@ -98,7 +100,7 @@ DriveComparison repeat(RolloutReader& reader, ContinuumDescription robot,
     controls.push_back(model->actuator_ctrladr[id]);
   }
   std::vector<double> commands(controls.size(), 0.0);
-  Comparison comparison(driver);
+  Comparison comparison(ports);
   const std::int64_t rows = reader.row_count();
   std::int64_t step = reader.row(0).step;
   for (std::int64_t i = 0; i < rows; ++i, ++step) {
@@ -142,8 +144,7 @@ bool is_drive_log(const RolloutReader& reader) { return !text_of(reader, "driver
 DriveComparison repeat_drive(RolloutReader& reader,
                              const std::function<void(std::int64_t, double)>& on_progress) {
   const DriverSettings settings = driver_settings(text_of(reader, "driver"));
-  return repeat(reader, std::get<ContinuumDescription>(parse_configured(settings.robot, "")),
-                settings, on_progress);
+  return repeat(reader, parse_configured(settings.robot, ""), settings, on_progress);
 }
 
 DriveComparison drive_by_log(RolloutReader& reader, const std::filesystem::path& file,
@@ -151,8 +152,8 @@ DriveComparison drive_by_log(RolloutReader& reader, const std::filesystem::path&
                              const std::function<void(std::int64_t, double)>& on_progress) {
   if (is_drive_log(reader)) {
     require_no_link(options);
-    return repeat(reader, load_as<ContinuumDescription>(file),
-                  driver_settings(text_of(reader, "driver")), on_progress);
+    return repeat(reader, load_robot(file), driver_settings(text_of(reader, "driver")),
+                  on_progress);
   }
   reader.require_rows();
   const ModelPtr model = recorded_model(reader);
@@ -170,7 +171,7 @@ DriveComparison drive_by_log(RolloutReader& reader, const std::filesystem::path&
   };
   set_state(reader.row(0));
   DrivenRobot driven(file, m, d, options, seed);
-  Comparison comparison(driven.loop().driver());
+  Comparison comparison(driven.loop().driver().ports());
   std::vector<double> commands(driven.controls().size());
   const std::int64_t rows = reader.row_count();
   for (std::int64_t i = 1; i < rows; ++i) {

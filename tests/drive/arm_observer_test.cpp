@@ -28,10 +28,10 @@ ContinuumDescription arm(const std::string& more) {
 
 /// Readings of an arm whose encoders show a wave, and whose tracker shows nothing.
 struct Readings {
-  explicit Readings(const ArmComputer& computer)
-      : values(computer.reading_count(), std::numeric_limits<double>::quiet_NaN()),
-        arrived(std::make_unique<bool[]>(computer.sensor_count())),
-        count(computer.sensor_count()) {}
+  explicit Readings(const RobotPorts& ports)
+      : values(ports.reading_count, std::numeric_limits<double>::quiet_NaN()),
+        arrived(std::make_unique<bool[]>(ports.sensor_count)),
+        count(ports.sensor_count) {}
   void show(double time) {
     for (std::size_t i = 0; i < 4; ++i) {
       values[i] = 0.4 * std::sin(3.0 * time + static_cast<double>(i));
@@ -50,8 +50,8 @@ struct Readings {
 TEST_CASE("observer: it estimates what the driver of the same arm does") {
   ArmDriver driver(arm(kEncoder + kTracker + kReach), {.timestep = kStep});
   ArmObserver observer(arm(kEncoder + kTracker), {.timestep = kStep});
-  Readings readings(driver.computer());
-  std::vector<double> commands(driver.actuators().size(), 0.0);
+  Readings readings(driver.ports());
+  std::vector<double> commands(driver.ports().actuators.size(), 0.0);
   Eigen::Isometry3d target = Eigen::Isometry3d::Identity();
   target.translation() << 0.06, 0.03, 0.17;
   for (int k = 0; k < 300; ++k) {
@@ -67,8 +67,8 @@ TEST_CASE("observer: it estimates what the driver of the same arm does") {
 
 TEST_CASE("observer: its deviations shrink by readings, and a reset forgets them") {
   ArmObserver observer(arm(kEncoder), {.timestep = kStep});
-  Readings readings(observer.computer());
-  const std::vector<double> commands(observer.computer().actuators().size(), 0.0);
+  Readings readings(observer.computer().ports());
+  const std::vector<double> commands(observer.computer().ports().actuators.size(), 0.0);
   observer.step(readings.values, readings.flags(), commands);  // nothing has come
   const Eigen::MatrixXd without = observer.estimate().covariance;
   const Eigen::VectorXd at_rest = observer.estimate().q;
@@ -90,8 +90,8 @@ TEST_CASE("observer: its deviations shrink by readings, and a reset forgets them
 
 TEST_CASE("observer: a step takes no memory from the heap") {
   ArmObserver observer(arm(kEncoder + kTracker), {.timestep = kStep});
-  Readings readings(observer.computer());
-  const std::vector<double> commands(observer.computer().actuators().size(), 0.1);
+  Readings readings(observer.computer().ports());
+  const std::vector<double> commands(observer.computer().ports().actuators.size(), 0.1);
   const AllocationCounter counter;
   for (int k = 0; k < 20; ++k) {
     readings.show(k * kStep);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "drive/arm_driver.hpp"
 #include "drive/robot_message.hpp"
 #include "drive/target_table.hpp"
 #include "tendril/model_error.hpp"
@@ -31,7 +32,7 @@ constexpr std::size_t kEncoders = 4, kSensors = 6, kNumbers = 11;
 class Side final : public RobotLink {
  public:
   explicit Side(const ArmDriver& driver)
-      : packer(driver), message(packer.size()), commands(driver.actuators().size()) {}
+      : packer(driver.ports()), message(packer.size()), commands(driver.ports().actuators.size()) {}
 
   bool send(Order order, double /*time*/, std::span<const double> /*commands*/) noexcept override {
     last = order;
@@ -76,7 +77,7 @@ struct Both {
     std::vector<CombinedLink::Part> parts;
     parts.push_back({"servos", std::move(one)});
     parts.push_back({"tracker", std::move(other)});
-    link = std::make_unique<CombinedLink>(driver, std::move(parts));
+    link = std::make_unique<CombinedLink>(driver.ports(), std::move(parts));
     numbers.resize(servos->message.size());
   }
   /// What the driver's side reads; nothing: no message.
@@ -88,7 +89,7 @@ struct Both {
   ArmDriver driver{arm(), {}};
   Side *servos = nullptr, *tracker = nullptr;
   std::unique_ptr<CombinedLink> link;
-  RobotMessage reader{driver};
+  RobotMessage reader{driver.ports()};
   std::vector<double> numbers;
 };
 
@@ -145,7 +146,7 @@ TEST_CASE("combined link: a side that is lost", "[drive]") {
 
 TEST_CASE("combined link: orders go to all, a target comes from any", "[drive]") {
   Both both;
-  const std::vector<double> commands(both.driver.actuators().size(), 0.1);
+  const std::vector<double> commands(both.driver.ports().actuators.size(), 0.1);
   both.tracker->can_send = false;
   CHECK(both.link->send(Order::Command, 0.0, commands));
   CHECK(both.tracker->last == Order::Command);

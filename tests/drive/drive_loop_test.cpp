@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "drive/arm_driver.hpp"
 #include "drive/robot_message.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
@@ -34,11 +35,11 @@ ContinuumDescription arm(const std::string& more = kReach + kEncoder,
 /// An arm that goes where it is commanded to be, with a short lag.
 struct Plant {
   explicit Plant(const ArmDriver& driver)
-      : bends(driver.reading_count(), 0.0),
+      : bends(driver.ports().reading_count, 0.0),
         readings(bends),
-        arrived(std::make_unique<bool[]>(driver.sensor_count())),
-        commands(driver.actuators().size(), 0.0),
-        sensors(driver.sensor_count()) {
+        arrived(std::make_unique<bool[]>(driver.ports().sensor_count)),
+        commands(driver.ports().actuators.size(), 0.0),
+        sensors(driver.ports().sensor_count) {
     std::fill_n(arrived.get(), sensors, true);
     target.translation() << 0.06, 0.03, 0.17;
   }
@@ -133,7 +134,7 @@ TEST_CASE("drive loop: no command goes beyond its range or its speed", "[drive]"
     const DriveLoop::Message message = plant.message();
     (void)loop.step(k * kStep, &message, plant.commands);
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto& [low, high] = driver.actuators()[i].range;
+      const auto& [low, high] = driver.ports().actuators[i].range;
       CHECK(std::abs(plant.commands[i] - before[i]) <= limit * (high - low) * kStep * (1 + 1e-9));
       CHECK(plant.commands[i] >= low);
       CHECK(plant.commands[i] <= high);
@@ -154,7 +155,7 @@ TEST_CASE("drive loop: a wait for the target is no time to move in", "[drive]") 
   message.target = &plant.target;
   REQUIRE(loop.step(1000 * kStep, &message, plant.commands));
   for (std::size_t i = 0; i < before.size(); ++i) {
-    const auto& [low, high] = driver.actuators()[i].range;
+    const auto& [low, high] = driver.ports().actuators[i].range;
     CHECK(std::abs(plant.commands[i] - before[i]) <= limit * (high - low) * kStep * (1 + 1e-9));
   }
 }
@@ -213,7 +214,7 @@ TEST_CASE("drive loop: a step allocates nothing", "[drive]") {
 
 TEST_CASE("arm driver: what cannot be driven is refused in one line", "[drive]") {
   const auto refuses = [](const std::string& more, const std::string& what,
-                          ArmDriver::Options options = {}) {
+                          ComputerOptions options = {}) {
     CHECK_THROWS_WITH(ArmDriver(arm(more), options), Catch::Contains(what));
   };
   refuses(kEncoder, "controller: missing");
@@ -233,9 +234,9 @@ TEST_CASE("arm driver: what cannot be driven is refused in one line", "[drive]")
 
 TEST_CASE("robot message: no new reading is lost with a message", "[drive]") {
   const ArmDriver driver(arm(kReach + "[base]\nfeed = 0.1\n" + kEncoder), {});
-  REQUIRE(driver.sensor_count() == 4);
-  REQUIRE(driver.reading_count() == 6);  // feed and its rate
-  RobotMessage robot(driver), computer(driver);
+  REQUIRE(driver.ports().sensor_count == 4);
+  REQUIRE(driver.ports().reading_count == 6);  // feed and its rate
+  RobotMessage robot(driver.ports()), computer(driver.ports());
   std::vector<double> message(robot.size());
   const std::vector<double> drives{5.0, 0.5}, commands{1, 2, 3, 4, 0.1};
   const auto send = [&](double a, bool new_a, double b, bool new_b) {

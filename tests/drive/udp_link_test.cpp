@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "drive/arm_driver.hpp"
 #include "drive/real_time_loop.hpp"
 #include "drive/robot_message.hpp"
 #include "tendril/model_error.hpp"
@@ -116,16 +117,16 @@ bool wait_for(UdpLink& link, std::vector<double>& message) {
 TEST_CASE("udp link: what one side sends the other has, and nothing else", "[drive]") {
   const ArmDriver driver(arm(), {});
   Robot robot;
-  UdpLink link(robot.name, driver);
+  UdpLink link(robot.name, driver.ports());
   const std::vector<double> commands{0.25, -0.5};
   REQUIRE(link.send(Order::Command, 1.5, commands));
   std::uint32_t signature = 0;
   CHECK(robot.wait(&signature) == std::vector<double>{1.0, 0.25, -0.5});
-  CHECK(signature == UdpLink::signature(driver));
+  CHECK(signature == UdpLink::signature(driver.ports()));
   const std::string names = "bend_s1_y 1\nbend_s1_x 1\n\ns1_y\ns1_x\n";
   CHECK(signature == checksum({names.begin(), names.end()}, names.size()));
 
-  const std::size_t size = RobotMessage(driver).size();
+  const std::size_t size = RobotMessage(driver.ports()).size();
   std::vector<double> sent(size), got(size);
   const auto fill = [&](double start) {
     for (std::size_t i = 0; i < size; ++i) sent[i] = start + static_cast<double>(i);
@@ -171,12 +172,12 @@ TEST_CASE("udp link: a robot that has gone stops nothing, and is heard when it i
           "[drive]") {
   const ArmDriver driver(arm(), {});
   std::string name;
-  std::vector<double> got(RobotMessage(driver).size());
+  std::vector<double> got(RobotMessage(driver.ports()).size());
   {
     const Robot gone;
     name = gone.name;
   }
-  UdpLink link(name, driver);
+  UdpLink link(name, driver.ports());
   for (int i = 0; i < 10; ++i) {
     (void)link.send(Order::Hello, 0.0, std::vector<double>(2));
     CHECK_FALSE(link.receive(got));
@@ -186,9 +187,9 @@ TEST_CASE("udp link: a robot that has gone stops nothing, and is heard when it i
 TEST_CASE("udp link: sending and receiving allocate nothing", "[drive]") {
   const ArmDriver driver(arm(), {});
   Robot robot;
-  UdpLink link(robot.name, driver);
+  UdpLink link(robot.name, driver.ports());
   const std::vector<double> commands(2);
-  std::vector<double> got(RobotMessage(driver).size());
+  std::vector<double> got(RobotMessage(driver.ports()).size());
   const AllocationCounter counter;
   for (int i = 0; i < 20; ++i) {
     (void)link.send(Order::Command, 0.0, commands);
@@ -201,7 +202,8 @@ TEST_CASE("udp link: addresses that cannot be are refused in one line", "[drive]
   const ArmDriver driver(arm(), {});
   for (const char* const bad :
        {"7400", ":7400", "localhost:", "localhost:http", "no.such.host.invalid:1"})
-    CHECK_THROWS_WITH(UdpLink(bad, driver), Catch::StartsWith(std::string("link: udp:") + bad));
+    CHECK_THROWS_WITH(UdpLink(bad, driver.ports()),
+                      Catch::StartsWith(std::string("link: udp:") + bad));
 }
 
 TEST_CASE("real time loop: asks for messages, commands, and lets the robot hold at the end",
@@ -209,26 +211,26 @@ TEST_CASE("real time loop: asks for messages, commands, and lets the robot hold 
   ArmDriver driver(arm(), {.timestep = 0.002});
   DriveLoop loop(driver, {.speed_limit = 1.0});
   Robot robot;
-  UdpLink link(robot.name, driver);
+  UdpLink link(robot.name, driver.ports());
   std::atomic<bool> stop = false;
   LoopTimes times;
   std::thread computer(
       [&] { times = run_real_time(loop, link, {.timestep = 0.002, .stop = &stop}); });
   CHECK(robot.wait()[0] == 0.0);  // hello
-  RobotMessage message(driver);
+  RobotMessage message(driver.ports());
   std::vector<double> numbers(message.size());
   Eigen::Isometry3d target = Eigen::Isometry3d::Identity();
   target.translation() << 0.03, 0.0, 0.09;
   const bool arrived[2] = {true, true};
   const std::vector<double> in_force{0.3, 0.1};
   message.pack(std::vector<double>{0.3, -0.1}, arrived, {}, in_force, &target, numbers);
-  robot.send(Robot::datagram(UdpLink::signature(driver), 1, numbers));
+  robot.send(Robot::datagram(UdpLink::signature(driver.ports()), 1, numbers));
   std::vector<double> order = robot.wait();
   while (order[0] == 0.0) order = robot.wait();
   CHECK(order[0] == 1.0);
   // From where the actuators are, not from 0: one step of the speed limit.
   for (const std::size_t i : {0u, 1u}) {
-    const auto& [low, high] = driver.actuators()[i].range;
+    const auto& [low, high] = driver.ports().actuators[i].range;
     CHECK(std::abs(order[1 + i] - in_force[i]) <= 0.002 * (high - low) * (1 + 1e-9));
   }
   while (order[0] == 1.0) order = robot.wait();  // no more messages: it holds

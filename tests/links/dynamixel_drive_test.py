@@ -4,6 +4,7 @@
 usage: dynamixel_drive_test.py PROGRAM
 """
 
+import math
 import re
 import signal
 import subprocess
@@ -24,6 +25,7 @@ SERVO_ARM = FOLDER.parents[1] / "scenes/servo_arm/arm.toml"  # with a tracker
 TARGET = (0.06, 0.03, 0.17)  # m
 TARGET_WORD = "0.06,0.03,0.17"
 RATE = 50  # Hz
+STEP = 2 * math.pi / 4096  # rad
 DEADLINE = 300.0  # s, for what takes seconds
 ATTEMPTS = 5
 CURRENTS = '[[sensor]]\nkind = "tendon_force"\nname = "force"\nnoise = 0.2\n\n'
@@ -241,7 +243,7 @@ class DriveTest(unittest.TestCase):
         tracker = robot_text + '\n[[sensor]]\nkind = "tip_tracker"\nname = "tracker"\n'
         for name, bus, robot, message in (
             ("servo", re.sub(r"id = 6", "id = 9", arm.text), robot_text, "servo 9: no answer"),
-            ("sensor", arm.text, tracker, "sensor tracker: servos do not measure it: must be a drum_encoder or a"),
+            ("sensor", arm.text, tracker, "sensor tracker: servos do not measure it: must be a drum_encoder, a"),
             (
                 "actuator",
                 re.sub('"t23"', '"t24"', arm.text),
@@ -265,6 +267,49 @@ class DriveTest(unittest.TestCase):
                 self.assertIn(message, text)
                 self.assertEqual(len(text.splitlines()), 1, text)
                 self.assertEqual([winch.get("torque_enable") for winch in arm.winches], [0] * 6)
+
+    def snake(self, word="gear = 1", more=""):
+        """An emulated snake whose joints are servos, its robot file, and its bus file."""
+        joints = 6
+        emulator = Emulator(*(Servo(number, 1200) for number in range(1, joints + 1)))
+        self.addCleanup(emulator.__exit__)
+        file = self.folder / "snake.toml"
+        file.write_text(
+            f'kind = "snake"\njoints = {joints}\n[controller]\nplugin = "tendril.snake"\ngait = "serpenoid"\n'
+            f'[[sensor]]\nkind = "joint_encoder"\nname = "encoder"\nresolution = 1.5e-3\n{more}'
+        )
+        bus = f'port = "{emulator.port}"\nwatchdog = 2.5\n' + "".join(
+            f'[[servo]]\nid = {number}\nmodel = "xl330"\nactuator = "joint_{number}"\n{word}\nzero = 3.1416\n'
+            for number in range(1, joints + 1)
+        )
+        return emulator, file, bus
+
+    def test_drives_a_snake_whose_joints_are_servos(self):
+        emulator, file, bus = self.snake()
+        process = self.drive(bus, robot=file)
+        places = [[servo.position] for servo in emulator.servos.values()]
+
+        def has_moved():
+            for servo, seen in zip(emulator.servos.values(), places, strict=True):
+                seen.append(servo.position)
+            return min(max(seen) - min(seen) for seen in places[::2]) > 0.2 / STEP
+
+        self.wait(has_moved, process)  # joints about z; the others stay
+        process.send_signal(signal.SIGINT)
+        code, text = self.end(process)
+        self.assertEqual(code, 0, text)
+        self.check_replay()
+        for word, more, message in (
+            ("radius = 0.01", "", "is a joint: must have no radius"),
+            ("gear = 1", '[base]\nkind = "carriage"\nfeed = 0.5\n', "no actuator = feed"),
+            ("gear = 1", '[[sensor]]\nkind = "imu"\nname = "imu"\n', "sensor imu: servos do not measure it"),
+        ):
+            with self.subTest(message):
+                _, file, bus = self.snake(word, more)
+                code, text = self.end(self.drive(bus, robot=file))
+                self.assertEqual(code, 2, text)
+                self.assertIn(message, text)
+                self.assertEqual(len(text.splitlines()), 1, text)
 
     def test_refuses_links_and_targets(self):
         arm = self.emulated()

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "drive/arm_driver.hpp"
 #include "links/ros2_control/tendril_controller.cpp"  // NOLINT: a plugin has no header
 #include "tests/drive/driven_arm.hpp"
 #include "tests/support/allocation_counter.hpp"

@@ -156,6 +156,30 @@ def test_its_log_is_a_recording_that_can_be_repeated(arm, tmp_path):
     assert not (tmp_path / "idle.h5").exists()
 
 
+def test_a_snake_follows_its_path_by_its_encoders(tmp_path):
+    file, log = tmp_path / "snake.toml", tmp_path / "log.h5"
+    file.write_text(
+        'kind = "snake"\njoints = 12\nlink_length = 0.05\n[base]\nkind = "fixed"\n'
+        '[controller]\nplugin = "tendril.snake"\nmode = "path"\nspeed = 0.1\ncorner_radius = 0.2\n'
+        "waypoints = [0.3, 0, 0, 0.5, 0.1, 0.1]\n"
+        '[[sensor]]\nkind = "joint_encoder"\nname = "encoder"\n'
+    )
+    driver = td.Driver(file, timestep=STEP, gravity=(0, 0, 0), log=log)
+    assert driver.actuators == [f"joint_{j}" for j in range(1, 13)]
+    assert driver.readings == [f"encoder_joint_{j}" for j in range(1, 13)]
+    angles = np.zeros(12)
+    for k in range(2500):
+        commands = driver.step(k * STEP, dict(zip(driver.readings, angles, strict=True)))
+        angles += STEP / 0.02 * (commands - angles)
+    assert (driver.state, driver.status) == ("running", "finished")
+    assert np.allclose(driver.q, angles, atol=1e-3)
+    assert np.linalg.norm(driver.tip[:3, 3] - [0.5, 0.1, 0.1]) < 0.02
+    driver.close()
+    program = Path(sys.executable).with_name("tendril")
+    result = subprocess.run([program, "rollout", "replay", log], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_the_program_drives_a_simulated_robot(arm, tmp_path):
     """The plugin of the package takes commands from the program, which is another library."""
     (tmp_path / "scene.xml").write_text(

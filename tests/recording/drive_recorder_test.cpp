@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "drive/arm_driver.hpp"
 #include "simulation/rollout/drive_log.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "simulation/rollout/replay.hpp"
@@ -30,14 +31,15 @@ constexpr int kSteps = 400, kFirst = 7, kStop = 370;
 /// A robot whose readings wander, some of which are lost, late or no numbers, and its driver.
 struct WanderingRobot {
   explicit WanderingRobot(const std::filesystem::path& file)
-      : driver(load_as<ContinuumDescription>(file), settings.driver),
+      : owned(make_driver(load_robot(file), settings.driver)),
+        driver(*owned),
         loop(driver, settings.safety),
-        message(driver),
-        robot_side(driver) {
-    settings.robot = driver.robot().text;
-    readings.resize(driver.reading_count());
-    arrived = std::make_unique<bool[]>(driver.sensor_count());
-    commands.resize(driver.actuators().size());
+        message(driver.ports()),
+        robot_side(driver.ports()) {
+    settings.robot = driver.text();
+    readings.resize(driver.ports().reading_count);
+    arrived = std::make_unique<bool[]>(driver.ports().sensor_count);
+    commands.resize(driver.ports().actuators.size());
     numbers.resize(message.size());
   }
 
@@ -45,14 +47,14 @@ struct WanderingRobot {
   LoopStep step(int i) {
     std::normal_distribution<double> normal;
     for (double& x : readings) x = 0.98 * x + 2e-4 * normal(random);
-    for (std::size_t k = 0; k < driver.sensor_count(); ++k) arrived[k] = random() % 3 == 0;
+    for (std::size_t k = 0; k < driver.ports().sensor_count; ++k) arrived[k] = random() % 3 == 0;
     if (i == 100) readings[0] = kNan;
     if (i == 101) readings[0] = 0.0;
     const Eigen::Isometry3d target(Eigen::Translation3d(0.05 + 1e-4 * i, 0.02, 0.15));
     const auto sensors = static_cast<std::size_t>(
-        std::ranges::count_if(driver.channels(), [](const auto& c) { return c.is_sensor; }));
-    std::size_t first = readings.size() - (driver.channels().size() - sensors);
-    robot_side.pack(std::span(readings).first(first), {arrived.get(), driver.sensor_count()},
+        std::ranges::count_if(driver.ports().channels, [](const auto& c) { return c.is_sensor; }));
+    std::size_t first = readings.size() - (driver.ports().channels.size() - sensors);
+    robot_side.pack(std::span(readings).first(first), {arrived.get(), driver.ports().sensor_count},
                     std::span(readings).subspan(first), commands, i % 50 < 25 ? &target : nullptr,
                     numbers);
     any = i >= kFirst && random() % 4 != 0 && !(i >= 200 && i < 230);
@@ -71,7 +73,8 @@ struct WanderingRobot {
       .targets = TargetTable(
           {{.time = 0.0, .X_BG = Eigen::Isometry3d(Eigen::Translation3d(0.04, 0.01, 0.17))},
            {.time = 0.6, .X_BG = Eigen::Isometry3d(Eigen::Translation3d(-0.04, 0.02, 0.17))}})};
-  ArmDriver driver;
+  std::unique_ptr<RobotDriver> owned;
+  RobotDriver& driver;
   DriveLoop loop;
   RobotMessage message, robot_side;
   std::mt19937 random{7};
@@ -107,7 +110,7 @@ TEST_CASE("robot log: a driver repeats it bit for bit, whatever came", "[drive]"
   for (std::int64_t i = 0; i < reader.row_count(); ++i) {
     for (std::size_t k = 0; k < drive.commands.size(); ++k) {
       const int id =
-          mj_name2id(model.get(), mjOBJ_ACTUATOR, drive.driver.actuators()[k].name.c_str());
+          mj_name2id(model.get(), mjOBJ_ACTUATOR, drive.driver.ports().actuators[k].name.c_str());
       REQUIRE(id >= 0);
       REQUIRE(reader.row(i).ctrl[static_cast<std::size_t>(model->actuator_ctrladr[id])] ==
               commands[static_cast<std::size_t>(i)][k]);
@@ -119,10 +122,9 @@ TEST_CASE("robot log: a driver repeats it bit for bit, whatever came", "[drive]"
   CHECK(drive_by_log(reader, file, {}, 0).equal_steps == kSteps - kFirst);
 
   // Another robot gives other commands; another link cannot be.
-  folder.write("other.toml", c.arm.substr(0, c.arm.find("[controller]")) +
-                                 "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\n"
-                                 "gravity_compensation = false\n" +
-                                 c.arm.substr(c.arm.find("[[sensor]]")));
+  const std::string table = "[controller]\n";
+  folder.write("other.toml",
+               std::string(c.arm).replace(c.arm.find(table), table.size(), table + c.other + "\n"));
   const DriveComparison other = drive_by_log(reader, folder.path() / "other.toml", {}, 0);
   CHECK(other.equal_steps < other.steps);
   CHECK(other.first_step >= 0);
@@ -147,8 +149,8 @@ TEST_CASE("robot log: has the readings as they came and the pose that was estima
   for (int i = 0; i < kSteps; ++i) {
     recorder.take(drive.step(i));
     if (i < kFirst) continue;
-    joints.emplace_back(drive.driver.computer().joints().size());
-    drive.driver.computer().joint_states(joints.back());
+    joints.emplace_back(drive.driver.joints().size());
+    drive.driver.joint_states(joints.back());
     tip_errors.push_back(drive.driver.report().tip_error);
     if (drive.any) newest = drive.readings[0];
     first_readings.push_back(newest);
@@ -163,7 +165,7 @@ TEST_CASE("robot log: has the readings as they came and the pose that was estima
     REQUIRE(id >= 0);
     return static_cast<std::size_t>(model->sensor_adr[id]);
   };
-  const std::string name = drive.driver.channels()[0].name;
+  const std::string name = drive.driver.ports().channels[0].name;
   const std::size_t reading = address(name + "_reading"), ideal = address(name);
   for (std::int64_t i = 0; i < reader.row_count(); ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -171,13 +173,14 @@ TEST_CASE("robot log: has the readings as they came and the pose that was estima
     REQUIRE(row.sensordata[address("driver_received")] == received[k]);
     if (std::isfinite(first_readings[k])) REQUIRE(row.sensordata[reading] == first_readings[k]);
     REQUIRE(std::isnan(row.sensordata[ideal]));
-    const std::vector<std::string> names = drive.driver.computer().joints();
+    const std::vector<std::string> names = drive.driver.joints();
     for (std::size_t j = 0; j < names.size(); ++j) {
       const int id = mj_name2id(model.get(), mjOBJ_JOINT, names[j].c_str());
       REQUIRE(row.qpos[static_cast<std::size_t>(model->jnt_qposadr[id])] == joints[k][j][0]);
       REQUIRE(row.qvel[static_cast<std::size_t>(model->jnt_dofadr[id])] == joints[k][j][1]);
     }
-    REQUIRE(row.sensordata[address("tip_error")] == tip_errors[k]);
+    if (mj_name2id(model.get(), mjOBJ_SENSOR, "tip_error") >= 0)
+      REQUIRE(row.sensordata[address("tip_error")] == tip_errors[k]);
   }
   const auto names = nlohmann::json::parse(reader.attributes().at("sensors"));
   for (const auto& sensor : names) CHECK(sensor.at("name") != name);
@@ -198,23 +201,23 @@ TEST_CASE("robot log: shows the arm that the readings are of", "[drive]") {
   drive.settings.driver = {.timestep = model->opt.timestep};
   ArmDriver driver(load_as<ContinuumDescription>(file), drive.settings.driver);
   DriveLoop loop(driver, drive.settings.safety);
-  RobotMessage message(driver), robot_side(driver);
+  RobotMessage message(driver.ports()), robot_side(driver.ports());
   DriveRecorder recorder(file, recording, "a link", "", loop, drive.settings);
   std::vector<double> numbers(message.size());
   for (std::int64_t i = 1; i < run.row_count(); ++i) {
     const RolloutReader::Row& row = run.row(i);
     std::vector<double> readings;
-    for (const ArmDriver::Channel& channel : driver.channels()) {
+    for (const RobotPorts::Channel& channel : driver.ports().channels) {
       const int id = mj_name2id(model.get(), mjOBJ_SENSOR, (channel.name + "_reading").c_str());
       REQUIRE(id >= 0);
       for (int k = 0; k < channel.width; ++k)
         readings.push_back(row.sensordata[static_cast<std::size_t>(model->sensor_adr[id] + k)]);
     }
-    const auto arrived = std::make_unique<bool[]>(driver.sensor_count());
-    std::fill_n(arrived.get(), driver.sensor_count(), true);
+    const auto arrived = std::make_unique<bool[]>(driver.ports().sensor_count);
+    std::fill_n(arrived.get(), driver.ports().sensor_count, true);
     const Eigen::Isometry3d target(
         Eigen::Translation3d(row.mocap_pos[0], row.mocap_pos[1], row.mocap_pos[2]));
-    robot_side.pack(readings, {arrived.get(), driver.sensor_count()}, {}, row.ctrl, &target,
+    robot_side.pack(readings, {arrived.get(), driver.ports().sensor_count}, {}, row.ctrl, &target,
                     numbers);
     const DriveLoop::Message received = message.unpack(numbers);
     std::vector<double> commands = row.ctrl;

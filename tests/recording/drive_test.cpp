@@ -16,15 +16,17 @@ using namespace tendril::test;
 
 namespace {
 
-/// A scene in which the base is turned, with its target.
-Experiment experiment_with(const TemporaryFolder& folder, const std::string& arm) {
-  folder.write("arm.toml", arm);
+/// A scene in which the base is turned, or with a ground; with its target.
+Experiment experiment_with(const TemporaryFolder& folder, const Case& c) {
+  folder.write("arm.toml", c.arm);
+  const std::string place = c.is_free ? R"(<geom type="plane" size="3 3 0.1"/><frame>)"
+                                      : R"(<frame pos="0 0 0.2" euler="20 60 0">)";
   folder.write("scene.xml", R"(<mujoco>
   <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset><model name="arm" file="arm.toml"/></asset>
   <worldbody>
     <body name="target" mocap="true" pos="0.16 0.05 0.24"/>
-    <frame pos="0 0 0.2" euler="20 60 0"><attach model="arm" body="base" prefix="A_"/></frame>
+)" + place + R"(<attach model="arm" body="base" prefix="A_"/></frame>
   </worldbody>
 </mujoco>)");
   Experiment experiment = load_experiment(folder.path() / "scene.xml");
@@ -68,7 +70,7 @@ TEST_CASE("drive: given the readings of a run, it commands what the plugin comma
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
   const TemporaryFolder folder;
-  const Experiment experiment = experiment_with(folder, c.arm);
+  const Experiment experiment = experiment_with(folder, c);
   REQUIRE(run_experiment(experiment, sensed_run(folder.path() / "run.h5")).outcome ==
           Outcome::Done);
   RolloutReader reader(folder.path() / "run.h5");
@@ -84,7 +86,7 @@ TEST_CASE("drive: over a perfect link the arm moves as with the plugin", "[drive
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
   const TemporaryFolder folder;
-  const Experiment experiment = experiment_with(folder, c.arm);
+  const Experiment experiment = experiment_with(folder, c);
   REQUIRE(run_experiment(experiment, sensed_run(folder.path() / "run.h5")).outcome ==
           Outcome::Done);
   REQUIRE(drive(experiment, folder.path() / "arm.toml", sensed_run(folder.path() / "driven.h5"), {},
@@ -104,7 +106,7 @@ TEST_CASE("drive: a driven run repeats bit for bit by its log, whatever the link
   const Case c = GENERATE(from_range(cases()));
   CAPTURE(c.name);
   const TemporaryFolder folder;
-  const Experiment experiment = experiment_with(folder, c.arm);
+  const Experiment experiment = experiment_with(folder, c);
   DriveLoop::Counts counts;
   const auto recording = folder.path() / "driven.h5";
   REQUIRE(drive(experiment, folder.path() / "arm.toml", sensed_run(recording), options, &counts)
@@ -112,6 +114,7 @@ TEST_CASE("drive: a driven run repeats bit for bit by its log, whatever the link
   CHECK(counts.without_message > 50);
   RolloutReader reader(recording);
   const DriveComparison result = drive_by_log(reader, folder.path() / "arm.toml", options, 5);
+  CAPTURE(result.first_step, result.actuator, result.first_recorded, result.first_command);
   CHECK(result.equal_steps == result.steps);
   CHECK(drive_by_log(reader, folder.path() / "arm.toml", options, 6).equal_steps < result.steps);
   // The plugin did not drive it.
@@ -120,7 +123,7 @@ TEST_CASE("drive: a driven run repeats bit for bit by its log, whatever the link
 
 TEST_CASE("drive: a link that is cut leaves the arm where it was told to be", "[drive]") {
   const TemporaryFolder folder;
-  const Experiment experiment = experiment_with(folder, cases()[0].arm);
+  const Experiment experiment = experiment_with(folder, cases()[0]);
   const bool is_stop = GENERATE(false, true);
   DriveOptions options;
   (is_stop ? options.stop_at : options.cut_at) = 0.3;
@@ -140,7 +143,7 @@ TEST_CASE("drive: a link that is cut leaves the arm where it was told to be", "[
 
 TEST_CASE("drive: a robot file of another robot is refused", "[drive]") {
   const TemporaryFolder folder;
-  const Experiment experiment = experiment_with(folder, cases()[0].arm);
+  const Experiment experiment = experiment_with(folder, cases()[0]);
   const auto refuses = [&](const std::string& file, const std::string& what,
                            const DriveOptions& options = {}) {
     folder.write("other.toml", file);

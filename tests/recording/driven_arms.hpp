@@ -46,12 +46,26 @@ inline const std::string kBends =
 inline const std::string kWinches =
     "[[sensor]]\nkind = \"tendon_encoder\"\nname = \"winch\"\nresolution = 1e-5\n";
 
+/// A snake of 12 joints, and what its sensors are.
+inline std::string snake(const std::string& keys, const std::string& controller) {
+  return "kind = \"snake\"\njoints = 12\nlink_length = 0.05\ngain = 20\n" + keys +
+         "[controller]\nplugin = \"tendril.snake\"\n" + controller +
+         "[[sensor]]\nkind = \"joint_encoder\"\nname = \"encoder\"\nresolution = 1e-3\n";
+}
+inline const std::string kUnit =
+    "[[sensor]]\nkind = \"imu\"\nname = \"imu\"\nnoise = [0.005, 0.05]\nrate = 250\n";
+
 struct Case {
   const char* name;
-  std::string arm;
+  std::string arm;                                     ///< or snake
+  std::string other = "gravity_compensation = false";  ///< setting that changes its commands
+  bool is_free = false;                                ///< it lies on the ground
 };
 
 inline std::vector<Case> cases() {
+  const auto path = [](const std::string& waypoints) {
+    return "mode = \"path\"\ncorner_radius = 0.2\nwaypoints = [" + waypoints + "]\n";
+  };
   return {
       {"servos of sections", sections() + kReach + kTracker + kBends},
       {"servos of links", "compliance = \"link\"\n" + sections() + kReach + kTracker + kBends},
@@ -66,6 +80,18 @@ inline std::vector<Case> cases() {
       {"a payload and a gripper", sections() +
                                       "[tip]\npayload = 0.01\n[gripper]\nopening = 0.03\n" +
                                       kReach + kTracker + kBends},
+      {"snake on a carriage",
+       snake("[base]\nkind = \"carriage\"\nfeed = 0.5\n",
+             path("0.6, 0, 0, 0.8, 0, 0, 1.0, 0.2, 0.1")),
+       "gravity_factor = 0.5"},
+      {"snake on a base", snake("[base]\nkind = \"fixed\"\n", path("0.3, 0, 0, 0.5, 0.1, 0.1")),
+       "gravity_factor = 0.5"},
+      {"free snake",
+       snake("[start]\nyaw = [0.6, 1.25, 0]\npitch = [0.25, 1.25, 1.5708]\n"
+             "position = [0.3, 0.1, 0.001]\nheading = 0.4\n",
+             "target = \"target\"\n") +
+           kUnit,
+       "gait = \"serpenoid\"", true},
   };
 }
 

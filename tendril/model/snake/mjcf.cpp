@@ -62,7 +62,7 @@ class Writer {
   /// Makes the base the last link of a free snake.
   XmlNode& tail(XmlNode& base) {
     base.set("pos", {0, 0, snake_.radius});
-    const Eigen::Isometry3d X_W0 = snake_.start ? start_pose() : Eigen::Isometry3d::Identity();
+    const Eigen::Isometry3d X_W0 = start_pose(snake_);
     const Eigen::Vector3d p = X_W0.translation();
     const Eigen::Quaterniond q(X_W0.linear());
     mjcf_.add_free_joint(base, {p.x(), p.y(), p.z(), q.w(), q.x(), q.y(), q.z()});
@@ -208,45 +208,6 @@ class Writer {
     }
   }
 
-  /// Computes the pose of the tail's frame at the start of a free snake.
-  [[nodiscard]] Eigen::Isometry3d start_pose() const {
-    const SnakeStart& start = *snake_.start;
-    Eigen::Isometry3d X_W0 = Eigen::Isometry3d::Identity();
-    const SnakeChain chain = snake_.kinematics();
-    Eigen::Vector3d center = Eigen::Vector3d::Zero();  // of the body, or a point of the coil's axis
-    X_W0.linear() = (Eigen::AngleAxisd(start.heading, Eigen::Vector3d::UnitZ()) *
-                     Eigen::AngleAxisd(start.pitch_angle, Eigen::Vector3d::UnitY()) *
-                     Eigen::AngleAxisd(start.roll, Eigen::Vector3d::UnitX()))
-                        .toRotationMatrix();
-    const std::vector<Eigen::Vector3d> middles = link_middles(chain, angles_);
-    if (start.coil_radius > 0.0) {
-      const CylinderFit coil = fit_cylinder(middles);
-      const Eigen::Matrix3d upright =
-          rotation_between(coil.axis, Eigen::Vector3d::UnitZ()).toRotationMatrix();
-      X_W0.linear() *= upright;
-      center = X_W0 * coil.point;
-    } else {
-      for (const Eigen::Vector3d& p : middles)
-        center += X_W0 * p / static_cast<double>(middles.size());
-    }
-    double lowest = std::numeric_limits<double>::infinity();
-    std::vector<Eigen::Isometry3d> frames(angles_.size() + 1);  // origins at the head ends
-    snake_frames(chain, X_W0, angles_, frames);
-    for (std::size_t j = 0; j < frames.size(); ++j) {
-      if (snake_.link_lengths[j] == 0.0) continue;  // between the axes of a universal joint
-      const Eigen::Matrix3d& R = frames[j].linear();
-      const double down =
-          snake_.shape == LinkShape::Capsule
-              ? snake_.radius
-              : snake_.radius * std::abs(R(2, 2)) + snake_.half_width * std::abs(R(2, 1));
-      const Eigen::Vector3d tail = frames[j] * Eigen::Vector3d(-snake_.link_lengths[j], 0.0, 0.0);
-      lowest = std::min({lowest, frames[j].translation().z() - down, tail.z() - down});
-    }
-    X_W0.translation() = start.position - Eigen::Vector3d(center.x(), center.y(), lowest);
-    X_W0.translate(Eigen::Vector3d(-snake_.link_lengths.front(), 0.0, 0.0));  // to the tail end
-    return X_W0;
-  }
-
   const SnakeDescription& snake_;
   MjcfDocument& mjcf_;
   std::vector<double> angles_;  // of the joints at the start
@@ -274,6 +235,50 @@ std::vector<double> start_angles(const SnakeDescription& snake) {
     angles.push_back(std::clamp(angle, -snake.joint_limit, snake.joint_limit));
   }
   return angles;
+}
+
+Eigen::Isometry3d start_pose(const SnakeDescription& snake) {
+  Eigen::Isometry3d X_W0 = Eigen::Isometry3d::Identity();
+  if (snake.base != SnakeBase::Free) return X_W0;
+  if (!snake.start) {
+    X_W0.translation().z() = snake.radius;
+    return X_W0;
+  }
+  const SnakeStart& start = *snake.start;
+  const std::vector<double> angles = start_angles(snake);
+  const SnakeChain chain = snake.kinematics();
+  Eigen::Vector3d center = Eigen::Vector3d::Zero();  // of the body, or a point of the coil's axis
+  X_W0.linear() = (Eigen::AngleAxisd(start.heading, Eigen::Vector3d::UnitZ()) *
+                   Eigen::AngleAxisd(start.pitch_angle, Eigen::Vector3d::UnitY()) *
+                   Eigen::AngleAxisd(start.roll, Eigen::Vector3d::UnitX()))
+                      .toRotationMatrix();
+  const std::vector<Eigen::Vector3d> middles = link_middles(chain, angles);
+  if (start.coil_radius > 0.0) {
+    const CylinderFit coil = fit_cylinder(middles);
+    const Eigen::Matrix3d upright =
+        rotation_between(coil.axis, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+    X_W0.linear() *= upright;
+    center = X_W0 * coil.point;
+  } else {
+    for (const Eigen::Vector3d& p : middles)
+      center += X_W0 * p / static_cast<double>(middles.size());
+  }
+  double lowest = std::numeric_limits<double>::infinity();
+  std::vector<Eigen::Isometry3d> frames(angles.size() + 1);  // origins at the head ends
+  snake_frames(chain, X_W0, angles, frames);
+  for (std::size_t j = 0; j < frames.size(); ++j) {
+    if (snake.link_lengths[j] == 0.0) continue;  // between the axes of a universal joint
+    const Eigen::Matrix3d& R = frames[j].linear();
+    const double down =
+        snake.shape == LinkShape::Capsule
+            ? snake.radius
+            : snake.radius * std::abs(R(2, 2)) + snake.half_width * std::abs(R(2, 1));
+    const Eigen::Vector3d tail = frames[j] * Eigen::Vector3d(-snake.link_lengths[j], 0.0, 0.0);
+    lowest = std::min({lowest, frames[j].translation().z() - down, tail.z() - down});
+  }
+  X_W0.translation() = start.position - Eigen::Vector3d(center.x(), center.y(), lowest);
+  X_W0.translate(Eigen::Vector3d(-snake.link_lengths.front(), 0.0, 0.0));  // to the tail end
+  return X_W0;
 }
 
 void SnakeDescription::write(MjcfDocument& mjcf, std::span<const std::string> quantities) const {

@@ -2,6 +2,7 @@
 
 // Read robot_mjcf.hpp first.
 
+#include <Eigen/Geometry>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ inline constexpr const char* kTail = "tail";
 
 /// Joint angles of the keyframe `start` [rad], inside the joint limits.
 [[nodiscard]] std::vector<double> start_angles(const SnakeDescription& snake);
+/// Pose of the tail end of a free snake in that keyframe, world frame [m]; without one it lies
+/// along x on the ground. Of other snakes the identity.
+[[nodiscard]] Eigen::Isometry3d start_pose(const SnakeDescription& snake);
 
 /// The MJCF document of a snake: links with alternating orthogonal hinges a_j apart
 /// (odd joints about +z, even joints about -y), with universal joints both in one body, the odd one

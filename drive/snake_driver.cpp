@@ -1,0 +1,118 @@
+#include "drive/snake_driver.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "binding/snake_controllers.hpp"
+#include "tendril/model/snake/mjcf.hpp"
+
+namespace tendril {
+namespace {
+
+SnakeDescription prepared(SnakeDescription robot, const ComputerOptions& options) {
+  prepare_sensors(robot.sensors, options);
+  return robot;
+}
+
+Mechanism mechanism_of(const SnakeDescription& robot, const ComputerOptions& options) {
+  Mechanism mechanism = robot_mechanism(robot);
+  mechanism.timestep = options.timestep;
+  mechanism.numerical_damping_time = options.numerical_damping_time;
+  return mechanism;
+}
+
+Eigen::Isometry3d start_of(const SnakeDescription& robot, const ComputerOptions& options) {
+  Eigen::Isometry3d X_WB = start_pose(robot);
+  if (options.R_WB) X_WB.linear() = *options.R_WB;
+  if (options.p_WB) X_WB.translation() = *options.p_WB;
+  return X_WB;
+}
+
+}  // namespace
+
+SnakeDriver::SnakeDriver(SnakeDescription robot, const ComputerOptions& options)
+    : DriverOf(robot.controller, options.timestep, RobotSizes(robot.joints)),
+      robot_(prepared(std::move(robot), options)),
+      link_delay_(options.link_delay),
+      X_WB_(start_of(robot_, options)),
+      start_angles_(start_angles(robot_)),
+      mechanism_(mechanism_of(robot_, options)) {
+  take(make_snake_controller(kind(), settings(), robot_, options.timestep, X_WB_, scene()));
+  loop_.emplace(mechanism_, robot_, controller_->commands(), options.gravity,
+                SnakeLoop::base_of(robot_, *controller_));
+  loop_->use_sensors(mechanism_, robot_, *controller_, kind().name);
+  states_.resize(loop_->joints().size());
+  RobotPorts ports;
+  ports.add_sensors(robot_.sensors);
+  for (const std::string& name : loop_->drive_readings()) ports.add_drive_reading(name);
+  for (const SnakeLoop::Joint& joint : loop_->joints())
+    ports.add_actuator(mechanism_, joint.actuator);
+  start(std::move(ports), loop_->layout().size());
+}
+
+void SnakeDriver::reset_own(std::span<double> own) noexcept {
+  loop_->layout().reset(own);
+  std::ranges::fill(states_, JointState());
+  measurement_.q = Eigen::Map<const Eigen::VectorXd>(
+      start_angles_.data(), static_cast<Eigen::Index>(start_angles_.size()));
+  loop_->place(X_WB_, measurement_, states_);
+  has_begun_ = false;
+}
+
+void SnakeDriver::see(const Input& input, std::span<const double> own,
+                      std::span<double> next_own) noexcept {
+  SnakeMeasurement& seen = measurement_;
+  seen.time = input.time;
+  const std::span<const double> readings = input.readings.first(ports().sensor_numbers),
+                                drives = input.readings.subspan(ports().sensor_numbers);
+  Eigen::Isometry3d X_WT = X_WB_;
+  if (!drives.empty()) {
+    JointState& feed = states_.back();
+    feed.axis = X_WB_.linear().col(0);
+    feed.velocity = drives[1];
+    feed.position = drives[0] + link_delay_ * feed.velocity;
+    X_WT.translate(Eigen::Vector3d(feed.position, 0.0, 0.0));
+  }
+  if (!is_free()) seen.X_WT = X_WT;
+  if (!has_begun_) {
+    loop_->read_angles(readings, input.arrived, seen.q);
+    loop_->place(X_WT, seen, states_);
+    has_begun_ = true;
+  }
+  loop_->sense(readings, input.arrived, next_own, seen, states_);
+  loop_->measure(states_, own, seen);
+  seen.has_target = input.target != nullptr;
+  if (input.target == nullptr) return;
+  seen.p_WG = input.target->translation();
+  if (!is_free()) seen.p_WG = X_WB_ * seen.p_WG;
+}
+
+void SnakeDriver::setpoints(std::span<double> next_own, std::span<double> commands) noexcept {
+  loop_->setpoints(states_, command_, next_own, commands);
+}
+
+void SnakeDriver::keep_own(std::span<const double> commands, std::span<double> own) noexcept {
+  loop_->keep(states_, commands, own);
+}
+
+RobotDriver::Places SnakeDriver::places() const noexcept {
+  Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();
+  X_WG.translation() = measurement_.p_WG;
+  if (is_free()) return {measurement_.X_WE, X_WG, measurement_.X_WT};
+  const Eigen::Isometry3d X_BW = X_WB_.inverse();
+  return {X_BW * measurement_.X_WE, X_BW * X_WG, std::nullopt};
+}
+
+std::vector<std::string> SnakeDriver::joints() const {
+  std::vector<std::string> names;
+  for (const SnakeLoop::Joint& joint : loop_->joints())
+    names.push_back(mechanism_.joints[static_cast<std::size_t>(joint.joint)].name);
+  return names;
+}
+
+void SnakeDriver::joint_states(std::span<std::array<double, 2>> out) const noexcept {
+  for (std::size_t j = 0; j < states_.size(); ++j)
+    out[j] = {states_[j].position, states_[j].velocity};
+}
+
+}  // namespace tendril
