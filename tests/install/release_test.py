@@ -106,6 +106,17 @@ class Release(unittest.TestCase):
         with self.assertRaisesRegex(RELEASE.Refusal, "must be above the last one, 7.8.9"):
             RELEASE.require_ready("7.8.9")
 
+    def test_what_is_shipped_has_the_site_beside_the_source(self):
+        for name in ("out/wheel/x.whl", "out/wheel/x.tar.gz", "out/wheel-other/y.whl", "out/site/index.html"):
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(name)
+        options = RELEASE.argparse.Namespace(version="7.8.9", no_site=False)
+        out = RELEASE.collected(options, self.folder)
+        names = {"CHANGELOG.md", "SHA256SUMS", "tendril-site-7.8.9.tar.gz", "x.tar.gz", "x.whl", "y.whl"}
+        self.assertEqual({file.name for file in out.iterdir()}, names)
+        self.assertEqual(RELEASE.source_archive(self.folder).name, "x.tar.gz")
+        self.assertEqual(len((out / "SHA256SUMS").read_text().splitlines()), len(names) - 1)
+
     def test_a_tree_that_is_not_ready_is_refused_in_one_line(self):
         repository = self.repository()
         self.git("tag", "v7.9.0", folder=repository)
