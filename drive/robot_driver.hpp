@@ -126,8 +126,8 @@ class RobotDriver {
 template <class C>
 class DriverOf : public RobotDriver {
  public:
-  using Measurement = C::Measurement;
-  using Command = C::Command;
+  using Measurement = typename C::Measurement;
+  using Command = typename C::Command;
 
   [[nodiscard]] ControllerView view() const noexcept final {
     return SeenAndSet<Measurement, Command>{&measurement_, &command_};
