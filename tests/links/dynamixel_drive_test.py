@@ -275,7 +275,8 @@ class DriveTest(unittest.TestCase):
         self.addCleanup(emulator.__exit__)
         file = self.folder / "snake.toml"
         file.write_text(
-            f'kind = "snake"\njoints = {joints}\nlink_length = 0.06\n[controller]\nplugin = "tendril.snake"\ngait = "serpenoid"\n'
+            f'kind = "snake"\njoints = {joints}\nlink_length = 0.06\n'
+            '[controller]\nplugin = "tendril.snake"\ngait = "serpenoid"\n'
             f'[[sensor]]\nkind = "joint_encoder"\nname = "encoder"\nresolution = 1.5e-3\n{more}'
         )
         bus = f'port = "{emulator.port}"\nwatchdog = 2.5\n' + "".join(
