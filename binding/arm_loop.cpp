@@ -164,11 +164,11 @@ bool is_finite(const ArmCommand& command) noexcept {
          command.carrier.allFinite() && command.carrier_rate.allFinite();
 }
 
-void forget(ArmCommand& command, CommandKind kind, const Eigen::VectorXd& q) noexcept {
+void forget(ArmCommand& command, CommandKind kind, const ArmMeasurement& measured) noexcept {
   if (kind == CommandKind::Setpoints)
     command.q.setZero();
   else
-    command.q = q;
+    command.q = measured.q;
   command.q_rate.setZero();
   command.moment.setZero();
   command.tension.setZero();

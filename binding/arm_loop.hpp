@@ -111,7 +111,6 @@ class ArmLoop {
 [[nodiscard]] bool is_finite(const ArmCommand& command) noexcept;
 
 /// Sets the command to what a controller finds that sets nothing.
-/// @param q  measured
-void forget(ArmCommand& command, CommandKind kind, const Eigen::VectorXd& q) noexcept;
+void forget(ArmCommand& command, CommandKind kind, const ArmMeasurement& measured) noexcept;
 
 }  // namespace tendril

@@ -47,8 +47,14 @@ class SensedMobile {
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<double> next, const Eigen::Isometry3d& X_WB, std::span<JointState> states,
              Eigen::Isometry3d& X_BE) noexcept;
+  /// Sets the positions of which sensors tell, of a robot that has not begun.
+  void read_positions(std::span<const double> readings, std::span<const bool> arrived,
+                      std::span<JointState> states) noexcept;
 
  private:
+  /// Collects the readings in `values_`; NaN: none.
+  void read(std::span<const double> readings, std::span<const bool> arrived) noexcept;
+
   /// Joints of one filter: platform, heading, arm.
   struct Group {
     JointFilter filter;

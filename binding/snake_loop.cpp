@@ -57,18 +57,9 @@ SnakeLoop::SnakeLoop(const Mechanism& mechanism, const SnakeDescription& snake,
       gravity_(gravity),
       timestep_(mechanism.timestep),
       memory_(snake.joints, base) {
-  const auto add = [&](const std::string& name) {
-    const int joint = mechanism.joint(name), actuator = mechanism.actuator(name);
-    const Mechanism::Joint& of = mechanism.joints[static_cast<std::size_t>(joint)];
-    joints_.push_back({.joint = joint,
-                       .actuator = actuator,
-                       .servo = servo_of(mechanism.actuators[static_cast<std::size_t>(actuator)],
-                                         mechanism.numerical_damping_time, of.damping),
-                       .mass = mechanism.weighing_mass(of.body),
-                       .is_slide = of.is_slide});
-  };
-  for (int j = 1; j <= snake.joints; ++j) add(names::snake_joint(j));
-  if (snake.base == SnakeBase::Carriage) add(names::kFeed);
+  for (int j = 1; j <= snake.joints; ++j)
+    joints_.push_back(driven_joint(mechanism, names::snake_joint(j)));
+  if (snake.base == SnakeBase::Carriage) joints_.push_back(driven_joint(mechanism, names::kFeed));
 }
 
 SensedSnake::Base SnakeLoop::base_of(const SnakeDescription& snake,
@@ -151,7 +142,7 @@ void SnakeLoop::setpoints(std::span<const JointState> states, const SnakeCommand
   const bool torques = commands_ != CommandKind::Setpoints;
   const auto hinges = static_cast<std::size_t>(command.q.size());
   for (std::size_t j = 0; j < joints_.size(); ++j) {
-    const Joint& joint = joints_[j];
+    const DrivenJoint& joint = joints_[j];
     const auto row = static_cast<Eigen::Index>(j);
     const bool is_feed = j == hinges;
     const double desired = is_feed ? command.feed : command.q[row];
@@ -182,11 +173,11 @@ bool is_finite(const SnakeCommand& command) noexcept {
          std::isfinite(command.gravity_factor);
 }
 
-void forget(SnakeCommand& command, CommandKind kind, const Eigen::VectorXd& q) noexcept {
+void forget(SnakeCommand& command, CommandKind kind, const SnakeMeasurement& measured) noexcept {
   if (kind == CommandKind::Setpoints)
     command.q.setZero();
   else
-    command.q = q;
+    command.q = measured.q;
   command.torque.setZero();
   command.q_rate.setZero();
   command.feed = command.feed_rate = command.gravity_factor = 0.0;

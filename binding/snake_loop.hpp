@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "binding/driven_joint.hpp"
 #include "binding/sensed_snake.hpp"
 #include "tendril/model/mechanism.hpp"
 
@@ -17,13 +18,6 @@ namespace tendril {
 /// actuators.
 class SnakeLoop {
  public:
-  /// A joint with the actuator of its name.
-  struct Joint {
-    int joint = -1, actuator = -1;  ///< of the mechanism
-    Servo servo;
-    double mass = 0.0;  ///< of all that it moves, by its weight [kg]
-    bool is_slide = false;
-  };
   /// Its memory: the joints' torques in the last step, and that of the SensedSnake, if the
   /// controller sees its sensors.
   struct Memory {
@@ -50,7 +44,7 @@ class SnakeLoop {
   [[nodiscard]] bool is_sensed() const noexcept { return sensed_.has_value(); }
 
   /// Those of the hinges from the tail on, then that of the carriage.
-  [[nodiscard]] std::span<const Joint> joints() const noexcept { return joints_; }
+  [[nodiscard]] std::span<const DrivenJoint> joints() const noexcept { return joints_; }
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
 
   /// What the robot's computer reads besides its sensors: position and speed of a carriage, whose
@@ -83,7 +77,7 @@ class SnakeLoop {
  private:
   void measure_gravity(std::span<const JointState> states, SnakeMeasurement& out) const noexcept;
 
-  std::vector<Joint> joints_;
+  std::vector<DrivenJoint> joints_;
   CommandKind commands_;
   Eigen::Vector3d gravity_;
   double timestep_;
@@ -94,7 +88,6 @@ class SnakeLoop {
 [[nodiscard]] bool is_finite(const SnakeCommand& command) noexcept;
 
 /// Sets the command to what a controller finds that sets nothing.
-/// @param q  measured
-void forget(SnakeCommand& command, CommandKind kind, const Eigen::VectorXd& q) noexcept;
+void forget(SnakeCommand& command, CommandKind kind, const SnakeMeasurement& measured) noexcept;
 
 }  // namespace tendril

@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace tendril {
-namespace {
-
-Mechanism mechanism_of(const ContinuumDescription& robot) {
-  Mechanism mechanism = robot_mechanism(robot);
-  mechanism.numerical_damping_time = robot.numerical_damping_time;
-  return mechanism;
-}
-
-}  // namespace
 
 ContinuumDescription ArmComputer::prepared(ContinuumDescription robot,
                                            const ComputerOptions& options) {
@@ -27,7 +18,7 @@ ArmComputer::ArmComputer(const ContinuumDescription& robot, const ComputerOption
                          ArmMechanics::Options mechanics, ContactNeed contacts,
                          ArmMeasurement& measurement)
     : link_delay_(options.link_delay),
-      mechanism_(mechanism_of(robot)),
+      mechanism_(driven_mechanism(RobotDescription(robot), options)),
       loop_(std::make_unique<ArmLoop>(mechanism_, robot, std::move(mechanics), true, contacts,
                                       measurement)) {
   const Eigen::Matrix3d R_WB = options.R_WB.value_or(Eigen::Matrix3d::Identity());

@@ -6,6 +6,7 @@
 
 #include "controllers/interface/scene_query.hpp"
 #include "drive/arm_driver.hpp"
+#include "drive/mobile_driver.hpp"
 #include "drive/snake_driver.hpp"
 #include "tendril/standard_arithmetic.hpp"
 
@@ -134,7 +135,7 @@ std::unique_ptr<RobotDriver> make_driver(RobotDescription robot, const ComputerO
     return std::make_unique<ArmDriver>(std::move(*arm), options);
   if (auto* const snake = std::get_if<SnakeDescription>(&robot))
     return std::make_unique<SnakeDriver>(std::move(*snake), options);
-  throw ModelError("kind = \"mobile\": must be \"continuum\" or \"snake\" to be driven");
+  return std::make_unique<MobileDriver>(std::get<MobileDescription>(std::move(robot)), options);
 }
 
 }  // namespace tendril

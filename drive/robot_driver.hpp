@@ -149,7 +149,7 @@ class DriverOf : public RobotDriver {
   [[nodiscard]] const Controller& controller() const noexcept final { return *controller_; }
   bool update(std::span<const double> memory, std::span<double> next_memory,
               ControllerReport& report) final {
-    forget(command_, controller_->commands(), measurement_.q);
+    forget(command_, controller_->commands(), measurement_);
     controller_->update(measurement_, memory, next_memory, command_, report);
     return is_finite(command_);
   }
@@ -166,7 +166,7 @@ class DriverOf : public RobotDriver {
 };
 
 /// The driver of a robot file. Throws ModelError, also for a controller that needs a scene or works
-/// by contacts, and for a robot that no driver can have.
+/// by contacts of which no sensor tells.
 [[nodiscard]] std::unique_ptr<RobotDriver> make_driver(RobotDescription robot,
                                                        const ComputerOptions& options);
 

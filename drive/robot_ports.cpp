@@ -47,6 +47,13 @@ void RobotPorts::add_actuator(const Mechanism& mechanism, int actuator) {
                        kind});
 }
 
+Mechanism driven_mechanism(const RobotDescription& robot, const ComputerOptions& options) {
+  Mechanism mechanism = robot_mechanism(robot);
+  mechanism.timestep = options.timestep;
+  mechanism.numerical_damping_time = options.numerical_damping_time;
+  return mechanism;
+}
+
 void prepare_sensors(std::vector<RobotSensor>& sensors, const ComputerOptions& options) {
   if (!(options.timestep > 0.0 && std::isfinite(options.timestep)))
     throw ModelError("timestep = " + std::to_string(options.timestep) + " s: must be positive");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tendril/model/mechanism.hpp"
+#include "tendril/model/robot_description.hpp"
 #include "tendril/model/sensor.hpp"
 
 namespace tendril {
@@ -58,6 +59,10 @@ struct RobotPorts {
   void add_drive_reading(const std::string& name);
   void add_actuator(const Mechanism& mechanism, int actuator);
 };
+
+/// The mechanism of a robot with the timestep and the damping of the options.
+[[nodiscard]] Mechanism driven_mechanism(const RobotDescription& robot,
+                                         const ComputerOptions& options);
 
 /// Makes sensors as late as the options say. Throws ModelError.
 void prepare_sensors(std::vector<RobotSensor>& sensors, const ComputerOptions& options);

@@ -14,13 +14,6 @@ SnakeDescription prepared(SnakeDescription robot, const ComputerOptions& options
   return robot;
 }
 
-Mechanism mechanism_of(const SnakeDescription& robot, const ComputerOptions& options) {
-  Mechanism mechanism = robot_mechanism(robot);
-  mechanism.timestep = options.timestep;
-  mechanism.numerical_damping_time = options.numerical_damping_time;
-  return mechanism;
-}
-
 Eigen::Isometry3d start_of(const SnakeDescription& robot, const ComputerOptions& options) {
   Eigen::Isometry3d X_WB = start_pose(robot);
   if (options.R_WB) X_WB.linear() = *options.R_WB;
@@ -36,7 +29,7 @@ SnakeDriver::SnakeDriver(SnakeDescription robot, const ComputerOptions& options)
       link_delay_(options.link_delay),
       X_WB_(start_of(robot_, options)),
       start_angles_(start_angles(robot_)),
-      mechanism_(mechanism_of(robot_, options)) {
+      mechanism_(driven_mechanism(RobotDescription(robot_), options)) {
   take(make_snake_controller(kind(), settings(), robot_, options.timestep, X_WB_, scene()));
   loop_.emplace(mechanism_, robot_, controller_->commands(), options.gravity,
                 SnakeLoop::base_of(robot_, *controller_));
@@ -45,8 +38,7 @@ SnakeDriver::SnakeDriver(SnakeDescription robot, const ComputerOptions& options)
   RobotPorts ports;
   ports.add_sensors(robot_.sensors);
   for (const std::string& name : loop_->drive_readings()) ports.add_drive_reading(name);
-  for (const SnakeLoop::Joint& joint : loop_->joints())
-    ports.add_actuator(mechanism_, joint.actuator);
+  for (const DrivenJoint& joint : loop_->joints()) ports.add_actuator(mechanism_, joint.actuator);
   start(std::move(ports), loop_->layout().size());
 }
 
@@ -105,7 +97,7 @@ RobotDriver::Places SnakeDriver::places() const noexcept {
 
 std::vector<std::string> SnakeDriver::joints() const {
   std::vector<std::string> names;
-  for (const SnakeLoop::Joint& joint : loop_->joints())
+  for (const DrivenJoint& joint : loop_->joints())
     names.push_back(mechanism_.joints[static_cast<std::size_t>(joint.joint)].name);
   return names;
 }

@@ -322,7 +322,7 @@ FollowingError ArmBinding::following_error(int last_touched) const noexcept {
 }
 
 void ArmBinding::forget_command() noexcept {
-  forget(command_, controller_->commands(), loop_.is_sensed() ? seen().q : measurement_.q);
+  forget(command_, controller_->commands(), loop_.is_sensed() ? seen() : measurement_);
   command_.carrier = measurement_.carrier;
 }
 

@@ -13,8 +13,10 @@ namespace {
 std::string build() {
   return TENDRIL_VERSION " " + std::to_string(sizeof(ArmMeasurement)) + " " +
          std::to_string(sizeof(ArmCommand)) + " " + std::to_string(sizeof(SnakeMeasurement)) + " " +
-         std::to_string(sizeof(SnakeCommand)) + " " + std::to_string(sizeof(ControllerReport)) +
-         " " + std::to_string(sizeof(RemoteControl::Sent)) + " " +
+         std::to_string(sizeof(SnakeCommand)) + " " + std::to_string(sizeof(MobileMeasurement)) +
+         " " + std::to_string(sizeof(MobileCommand)) + " " +
+         std::to_string(sizeof(ControllerReport)) + " " +
+         std::to_string(sizeof(RemoteControl::Sent)) + " " +
          std::to_string(sizeof(RemoteControl::Known));
 }
 
@@ -44,9 +46,8 @@ const char* set_own_remote_control(const char* caller, const mjModel* m, mjData*
     Instance* const instance =
         i < 0 ? nullptr : instance_registry().find(instance_registry().number_of(d, i), d, i);
     if (instance == nullptr) return "no controller of this library drives it";
-    return instance->set_remote_control(remote)
-               ? nullptr
-               : "must be a continuum arm or a snake to be driven remotely";
+    return instance->set_remote_control(remote) ? nullptr
+                                                : "must see its sensors to be driven remotely";
   } catch (...) {
     return "its controller cannot be found";
   }

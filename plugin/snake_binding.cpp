@@ -62,7 +62,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
   const Mechanism mechanism = bound_mechanism(m, context.names);
   loop_ = std::make_unique<SnakeLoop>(mechanism, snake, controller_->commands(), gravity_,
                                       sensed_base(context, snake, *controller_));
-  for (const SnakeLoop::Joint& joint : loop_->joints()) {
+  for (const DrivenJoint& joint : loop_->joints()) {
     const auto index = static_cast<std::size_t>(joint.joint);
     joints_.push_back(joint_address(m, mechanism.joints[index].id));
     actuators_.push_back(mechanism.actuators[static_cast<std::size_t>(joint.actuator)].id);
@@ -112,7 +112,7 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
 }
 
 void SnakeBinding::forget_command() noexcept {
-  forget(command_, controller_->commands(), loop_->is_sensed() ? seen().q : measurement_.q);
+  forget(command_, controller_->commands(), loop_->is_sensed() ? seen() : measurement_);
 }
 
 bool SnakeBinding::command_is_finite() const noexcept { return is_finite(command_); }
@@ -146,7 +146,7 @@ void SnakeBinding::exchange(const mjData* d, RemoteControl& remote, const Sensed
                   setpoints);
   const RemoteControl::Known known = remote.known();
   if (!take_known(known, report)) {
-    forget(command_, CommandKind::Moments, measurement_.q);  // where it is
+    forget(command_, CommandKind::Moments, measurement_);  // where it is
     command_.feed = measurement_.feed;
   }
   if (!known.model_is_seen) judge(sensed, report);

@@ -50,9 +50,9 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
     int base_body, tail_site, tip_site, target_mocap;  ///< the last -1: no target
     double joint_limit, length;                        ///< [rad]; of the body [m]
     const Eigen::Vector3d& gravity;                    ///< [m/s^2]
-    std::span<const JointAddress> joints;      ///< from the tail on, then the carriage's slide
-    std::span<const SnakeLoop::Joint> driven;  ///< the same
-    std::span<const int> actuators;            ///< one for each joint
+    std::span<const JointAddress> joints;  ///< from the tail on, then the carriage's slide
+    std::span<const DrivenJoint> driven;   ///< the same
+    std::span<const int> actuators;        ///< one for each joint
   };
   [[nodiscard]] Parts parts() const noexcept {
     return {base_body_, tail_site_, tip_site_, target_mocap_,   joint_limit_,

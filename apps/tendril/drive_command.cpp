@@ -296,9 +296,7 @@ void add_drive_command(CommandLine& line) {
       line.command("drive", "Runs the controller of a robot file against a robot, by its sensors");
   const auto arguments = std::make_shared<DriveArguments>();
   const auto run = std::make_shared<RunArguments>();
-  command
-      .option("robot", arguments->robot,
-              "robot file (.toml) of a continuum arm or a snake, with sensors")
+  command.option("robot", arguments->robot, "robot file (.toml) with sensors and a controller")
       .required();
   command
       .option(

@@ -33,7 +33,7 @@ void bind_driver(nb::module_& module) {
                   "link_delay: float = 0.0, stale_after: float = 0.1, speed_limit: float | None = "
                   "1.0, orientation: " TENDRIL_LIKE " | None = None, gravity: " TENDRIL_LIKE
                   " | None = None, log: str | os.PathLike[str] | None = None) -> None"),
-          ":param file: robot file of a continuum arm or a snake, with sensors and a controller\n"
+          ":param file: robot file with sensors and a controller\n"
           ":param timestep: of the steps, s\n"
           ":param link_delay: from a reading to when its command acts: the link's, both ways, s\n"
           ":param stale_after: commands are held without a message for so long, s\n"
@@ -68,9 +68,8 @@ void bind_driver(nb::module_& module) {
                    "(actuators,): in force. To be set to where the actuators are before the first "
                    "step.")
       .def_prop_ro("q", &PyDriver::q, nb::sig("def q(self) -> " TENDRIL_ARRAY),
-                   "Coordinates u, v (and s) of an arm's sections, angles of a snake's joints, as "
-                   "estimated, "
-                   "rad, m.")
+                   "As estimated, rad, m: coordinates u, v (and s) of the sections of a continuum "
+                   "arm, angles of the joints of others.")
       .def_prop_ro("tip", &PyDriver::tip, nb::sig("def tip(self) -> " TENDRIL_ARRAY),
                    "(4, 4): pose of the tip as estimated, base frame; of a free snake world frame.")
       .def_prop_ro("state", &PyDriver::state, nb::sig("def state(self) -> str"),

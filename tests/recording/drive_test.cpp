@@ -25,8 +25,10 @@ Experiment experiment_with(const TemporaryFolder& folder, const Case& c) {
   <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset><model name="arm" file="arm.toml"/></asset>
   <worldbody>
-    <body name="target" mocap="true" pos="0.16 0.05 0.24"/>
-)" + place + R"(<attach model="arm" body="base" prefix="A_"/></frame>
+    <body name="target" mocap="true" pos=")" +
+                                std::string(c.is_free ? "0.9 0.6 0.3" : "0.16 0.05 0.24") +
+                                R"("/>)" + place +
+                                R"(<attach model="arm" body="base" prefix="A_"/></frame>
   </worldbody>
 </mujoco>)");
   Experiment experiment = load_experiment(folder.path() / "scene.xml");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -55,11 +57,18 @@ inline std::string snake(const std::string& keys, const std::string& controller)
 inline const std::string kUnit =
     "[[sensor]]\nkind = \"imu\"\nname = \"imu\"\nnoise = [0.005, 0.05]\nrate = 250\n";
 
+/// A mobile robot with an arm.
+inline std::string youbot(const std::string& more) {
+  std::ifstream in("models/youbot.toml");
+  return std::string(std::istreambuf_iterator<char>(in), {}) +
+         "[controller]\nplugin = \"tendril.mobile\"\ntarget = \"target\"\n" + more;
+}
+
 struct Case {
   const char* name;
-  std::string arm;                                     ///< or snake
+  std::string arm;                                     ///< or another robot
   std::string other = "gravity_compensation = false";  ///< setting that changes its commands
-  bool is_free = false;                                ///< it lies on the ground
+  bool is_free = false;                                ///< it is on the ground
 };
 
 inline std::vector<Case> cases() {
@@ -92,6 +101,10 @@ inline std::vector<Case> cases() {
              "target = \"target\"\n") +
            kUnit,
        "gait = \"serpenoid\"", true},
+      {"mobile robot",
+       youbot("[[sensor]]\nkind = \"platform_pose\"\nname = \"laser\"\nrate = 50\ndelay = 0.02\n"
+              "[[sensor]]\nkind = \"joint_encoder\"\nname = \"encoder\"\n"),
+       "velocity_feed_forward = false", true},
   };
 }
 
