@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "tendril/model_error.hpp"
 
@@ -61,20 +60,9 @@ SensedMobile::SensedMobile(Parameters parameters)
   state_.joints.resize(values_.size());
 }
 
-void SensedMobile::read(std::span<const double> readings, std::span<const bool> arrived) noexcept {
-  std::ranges::fill(values_, std::numeric_limits<double>::quiet_NaN());
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < parameters_.observations.uses.size(); ++i) {
-    const JointObservations::Use& use = parameters_.observations.uses[i];
-    if (use.joint >= 0 && arrived[i] && std::isfinite(readings[at]))
-      values_[static_cast<std::size_t>(use.joint)] = readings[at];
-    at += static_cast<std::size_t>(use.width);
-  }
-}
-
 void SensedMobile::read_positions(std::span<const double> readings, std::span<const bool> arrived,
                                   std::span<JointState> states) noexcept {
-  read(readings, arrived);
+  parameters_.observations.collect(readings, arrived, values_);
   for (std::size_t j = 0; j < values_.size(); ++j)
     if (std::isfinite(values_[j])) states[j].position = values_[j];
 }
@@ -95,7 +83,7 @@ void SensedMobile::sense(std::span<const double> readings, std::span<const bool>
       group.filter.start(group.memory(next), values.subspan(first, count));
     }
   }
-  read(readings, arrived);
+  parameters_.observations.collect(readings, arrived, values_);
   for (const Group& group : groups_) {
     const auto [first, count] = part(group);
     (void)group.filter.step(group.memory(next), values.subspan(first, count));

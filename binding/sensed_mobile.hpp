@@ -52,9 +52,6 @@ class SensedMobile {
                       std::span<JointState> states) noexcept;
 
  private:
-  /// Collects the readings in `values_`; NaN: none.
-  void read(std::span<const double> readings, std::span<const bool> arrived) noexcept;
-
   /// Joints of one filter: platform, heading, arm.
   struct Group {
     JointFilter filter;

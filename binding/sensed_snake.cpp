@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "tendril/kinematics/rotation.hpp"
@@ -112,32 +111,11 @@ void SensedSnake::begin(std::span<double> next, const SnakeMeasurement& seen) no
   }
 }
 
-template <class F>
-void SensedSnake::for_each_new(std::span<const double> readings, std::span<const bool> arrived,
-                               const F& take) const noexcept {
-  const std::vector<JointObservations::Use>& uses = parameters_.observations.joints.uses;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    const std::span<const double> numbers =
-        readings.subspan(first, static_cast<std::size_t>(uses[i].width));
-    first += numbers.size();
-    if (arrived[i] && std::isfinite(numbers[0])) take(i, uses[i].joint, numbers);
-  }
-}
-
-void SensedSnake::read_joints(std::span<const double> readings,
-                              std::span<const bool> arrived) noexcept {
-  std::ranges::fill(values_, std::numeric_limits<double>::quiet_NaN());
-  for_each_new(readings, arrived, [&](std::size_t, int joint, std::span<const double> numbers) {
-    if (joint >= 0) values_[static_cast<std::size_t>(joint)] = numbers[0];
-  });
-}
-
 bool SensedSnake::read_unit(std::span<const double> readings, std::span<const bool> arrived,
                             std::span<double> next) noexcept {
   using Part = SnakeObservations::Part;
   bool has_rate = false, has_force = false;
-  for_each_new(readings, arrived, [&](std::size_t i, int joint, std::span<const double> numbers) {
+  const auto take = [&](std::size_t i, int joint, std::span<const double> numbers) {
     const Part part = parameters_.observations.parts[i];
     if (joint >= 0) return;
     if (part == Part::Rate) {
@@ -147,13 +125,14 @@ bool SensedSnake::read_unit(std::span<const double> readings, std::span<const bo
       memory_.force(next) = Vector3d::Map(numbers.data());
       has_force = true;
     }
-  });
+  };
+  parameters_.observations.joints.for_each_new(readings, arrived, take);
   return has_rate && has_force;
 }
 
 void SensedSnake::read_angles(std::span<const double> readings, std::span<const bool> arrived,
                               Eigen::VectorXd& q) noexcept {
-  read_joints(readings, arrived);
+  parameters_.observations.joints.collect(readings, arrived, values_);
   for (int j = 0; j < joints_; ++j) {
     const double value = values_[static_cast<std::size_t>(j)];
     if (std::isfinite(value))
@@ -240,7 +219,7 @@ void SensedSnake::sense(std::span<const double> readings, std::span<const bool> 
                         std::span<double> next, SnakeMeasurement& seen,
                         std::span<JointState> states) noexcept {
   if (!memory_.began(next)) begin(next, seen);
-  read_joints(readings, arrived);
+  parameters_.observations.joints.collect(readings, arrived, values_);
   const bool has_sample = head_ && read_unit(readings, arrived, next);
   (void)filter_.step(memory_.joints(next), values_);
   for (int j = 0; j < joints_; ++j) {

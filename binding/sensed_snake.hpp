@@ -71,13 +71,7 @@ class SensedSnake {
 
  private:
   void begin(std::span<double> next, const SnakeMeasurement& seen) noexcept;
-  /// Takes the readings that have come: sensor, its joint or -1, numbers.
-  template <class F>
-  void for_each_new(std::span<const double> readings, std::span<const bool> arrived,
-                    const F& take) const noexcept;
-  /// Collects the readings of the joints in `values_`; NaN: none.
-  void read_joints(std::span<const double> readings, std::span<const bool> arrived) noexcept;
-  /// Keeps those of the unit. Returns whether it has sent a sample.
+  /// Keeps the readings of the unit. Returns whether it has sent a sample.
   bool read_unit(std::span<const double> readings, std::span<const bool> arrived,
                  std::span<double> next) noexcept;
   void move_head(std::span<double> next, bool has_sample) noexcept;

@@ -4,14 +4,6 @@
 
 namespace tendril {
 
-BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
-                      std::vector<int>& actuators) {
-  const JointAddress address = joint_address(context, name);
-  const int actuator = context.require(mjOBJ_ACTUATOR, name);
-  actuators.push_back(actuator);
-  return bind_joint(context.model, address.joint, actuator);
-}
-
 BoundJoint bind_joint(const mjModel* m, int joint, int actuator) {
   const JointAddress address = joint_address(m, joint);
   return {address, servo_of(m, actuator, m->dof_damping[address.dof]),
