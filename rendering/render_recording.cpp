@@ -11,6 +11,7 @@
 #include "rendering/video_writer.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/files/manifest.hpp"
+#include "simulation/rollout/drive_log.hpp"
 #include "simulation/rollout/recorded_model.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/number_text.hpp"
@@ -51,6 +52,7 @@ RecordedScene::RecordedScene(const std::filesystem::path& file) : file_(file), r
   start_time_ = reader_.row(0).time;
   end_time_ = reader_.row(row_count_ - 1).time;
   absent_.leave_out(reader_, *model_, *data_);
+  is_log_ = is_drive_log(reader_);
 }
 
 std::int64_t RecordedScene::row_at(double time) {
@@ -86,6 +88,7 @@ void RecordedScene::show(std::int64_t index) {
   if (!error.empty())
     throw RolloutError(fmt::format("{}: row {}: {}", file_.string(), index, error));
   put(row.sensordata, d.sensordata);
+  if (is_log_) d.ncon = 0;  // those of the pose that was estimated are no measurement
 }
 
 void RecordedScene::pose(std::int64_t index) {

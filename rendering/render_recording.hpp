@@ -35,9 +35,9 @@ class RecordedScene {
   /// Returns the row nearest in time; the first or last one outside the recording.
   [[nodiscard]] std::int64_t row_at(double time);
 
-  /// Sets the data to a row in [0, row_count()) and computes poses, contacts and the drawings of
-  /// controllers (mj_forward). The sensors are as recorded. Throws RolloutError if the engine fails
-  /// for this state.
+  /// Sets the data to a row in [0, row_count()) and computes poses, the contacts of a simulation
+  /// and the drawings of controllers (mj_forward). The sensors are as recorded. Throws RolloutError
+  /// if the engine fails for this state.
   void show(std::int64_t row);
 
   /// Sets positions alone and computes the poses of geoms and cameras.
@@ -47,6 +47,7 @@ class RecordedScene {
   std::filesystem::path file_;
   RolloutReader reader_;
   AbsentDrivers absent_;
+  bool is_log_ = false;  // of a robot
   ModelPtr model_;
   DataPtr data_;
   std::int64_t row_count_ = 0;

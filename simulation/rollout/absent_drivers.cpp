@@ -1,7 +1,5 @@
 #include "simulation/rollout/absent_drivers.hpp"
 
-#include <variant>
-
 #include "plugin/remote_control.hpp"
 #include "simulation/scene/scene_robot.hpp"
 
@@ -23,8 +21,7 @@ void AbsentDrivers::leave_out(const RolloutReader& reader, const mjModel& model,
   const bool is_log = texts.contains("log");
   if (!is_log && driven == texts.end()) return;
   for (const SceneRobot& robot : robots_of(model))
-    if (std::holds_alternative<ContinuumDescription>(robot.description) &&
-        (is_log || robot.names.label() == driven->second))
+    if (is_log || robot.names.label() == driven->second)
       set_remote_control(&model, &data, robot.names, nobody_.get());
 }
 

@@ -8,8 +8,8 @@
 
 namespace tendril::simulation {
 
-/// Arms of a recording that a driver outside the engine drove: the model's controllers know nothing
-/// of it, so that they draw neither a target nor a plan.
+/// Robots of a recording that a driver outside the engine drove: the model's controllers know
+/// nothing of it, so that they draw neither a target nor a plan.
 class AbsentDrivers {
  public:
   AbsentDrivers();
@@ -17,7 +17,7 @@ class AbsentDrivers {
   AbsentDrivers(AbsentDrivers&&) noexcept;
   AbsentDrivers& operator=(AbsentDrivers&&) noexcept;
 
-  /// Takes the controllers of these arms away from the data, which must not outlive this. Throws
+  /// Takes the controllers of these robots away from the data, which must not outlive this. Throws
   /// ModelError.
   void leave_out(const RolloutReader& reader, const mjModel& model, mjData& data);
 
