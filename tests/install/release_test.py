@@ -43,9 +43,8 @@ class Release(unittest.TestCase):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.folder / name)
         changelog = self.folder / "CHANGELOG.md"
-        version = re.escape(version_of(ROOT))
-        text = re.sub(rf"^## {version}, .*$", "## 7.8.9, not yet released", changelog.read_text(), flags=re.MULTILINE)
-        changelog.write_text(text)
+        newest = re.compile(r"^## [0-9.]+, .*$", re.MULTILINE)
+        changelog.write_text(newest.sub("## 7.8.9, not yet released", changelog.read_text(), count=1))
 
     def git(self, *words, folder=None):
         who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
