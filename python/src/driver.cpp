@@ -5,18 +5,20 @@ namespace tendril::python {
 void bind_driver(nb::module_& module) {
   nb::class_<PyDriver>(
       module, "Driver",
-      "The controller of a robot file on the robot's own computer: readings in, commands of the "
-      "actuators\nout, once in a step. As `tendril drive` and `tendril::DriveLoop`; without the "
+      "The controller of a robot file on the robot's own computer: readings in, commands of the\n"
+      "actuators out, once in a step. As `tendril drive` and `tendril::DriveLoop`; without the\n"
       "engine.")
       .def(
           "__init__",
           [](PyDriver* self, const std::filesystem::path& file, double timestep, double link_delay,
              double stale_after, std::optional<double> speed_limit, nb::object orientation,
-             nb::object gravity, const std::optional<std::filesystem::path>& log) {
+             nb::object position, nb::object gravity,
+             const std::optional<std::filesystem::path>& log) {
             DriveSafety safety{.stale_after = stale_after};
             if (speed_limit) safety.speed_limit = *speed_limit;
-            new (self) PyDriver(file, computer_options(timestep, link_delay, orientation, gravity),
-                                safety);
+            ComputerOptions options = computer_options(timestep, link_delay, orientation, gravity);
+            options.p_WB = optional_vector("position", position);
+            new (self) PyDriver(file, options, safety);
             if (!log) return;
             try {
               nb::module_::import_("tendril._sim").attr("_use_log")(nb::capsule(self), *log);
@@ -27,24 +29,26 @@ void bind_driver(nb::module_& module) {
           },
           nb::arg("file"), nb::kw_only(), nb::arg("timestep"), nb::arg("link_delay") = 0.0,
           nb::arg("stale_after") = 0.1, nb::arg("speed_limit") = 1.0,
-          nb::arg("orientation") = nb::none(), nb::arg("gravity") = nb::none(),
-          nb::arg("log") = nb::none(),
+          nb::arg("orientation") = nb::none(), nb::arg("position") = nb::none(),
+          nb::arg("gravity") = nb::none(), nb::arg("log") = nb::none(),
           nb::sig("def __init__(self, file: str | os.PathLike[str], *, timestep: float, "
                   "link_delay: float = 0.0, stale_after: float = 0.1, speed_limit: float | None = "
-                  "1.0, orientation: " TENDRIL_LIKE " | None = None, gravity: " TENDRIL_LIKE
+                  "1.0, orientation: " TENDRIL_LIKE " | None = None, position: " TENDRIL_LIKE
+                  " | None = None, gravity: " TENDRIL_LIKE
                   " | None = None, log: str | os.PathLike[str] | None = None) -> None"),
           ":param file: robot file with sensors and a controller\n"
           ":param timestep: of the steps, s\n"
           ":param link_delay: from a reading to when its command acts: the link's, both ways, s\n"
           ":param stale_after: commands are held without a message for so long, s\n"
-          ":param speed_limit: largest speed of a command, ranges of its actuator per second; "
-          "None: none\n"
-          ":param orientation: (3, 3): of the base in the world; default: upright; of a free snake "
-          "at\n"
-          "    the start; default: as the robot file says\n"
+          ":param speed_limit: largest speed of a command, ranges of its actuator per second;\n"
+          "    None: none\n"
+          ":param orientation: (3, 3): of the base in the world, of a free snake at the start;\n"
+          "    default: upright, of a free snake as the robot file says\n"
+          ":param position: (3,): likewise, m; default: the origin, of a free snake as the robot\n"
+          "    file says\n"
           ":param gravity: (3,): in the world, m/s^2; default: 0, 0, -9.81\n"
-          ":param log: recording that the steps are written to, as by `tendril drive`, from the "
-          "first message\non; it is whole after `close`; None: none\n"
+          ":param log: recording that the steps are written to, as by `tendril drive`, from the\n"
+          "    first message on; it is whole after `close`; None: none\n"
           ":raises ModelError: another file, or a controller that needs a scene or contacts")
       .def_prop_ro(
           "readings", [](const PyDriver& self) { return self.readings().names(); },

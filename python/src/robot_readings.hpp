@@ -103,16 +103,21 @@ class RobotReadings {
   std::unique_ptr<bool[]> arrived_;
 };
 
+/// Three numbers; nothing: None.
+[[nodiscard]] inline std::optional<Eigen::Vector3d> optional_vector(const char* name,
+                                                                    nb::handle value) {
+  if (value.is_none()) return std::nullopt;
+  const Input numbers(name, value, Axes{3});
+  numbers.require_leading({});
+  numbers.require_finite();
+  return Eigen::Vector3d(numbers.all().data());
+}
+
 /// Options of a computer that is a robot's.
 [[nodiscard]] inline ComputerOptions computer_options(double timestep, double link_delay,
                                                       nb::handle orientation, nb::handle gravity) {
   ComputerOptions all{.timestep = timestep, .link_delay = link_delay, .are_forces_late = false};
-  if (!gravity.is_none()) {
-    const Input g("gravity", gravity, Axes{3});
-    g.require_leading({});
-    g.require_finite();
-    all.gravity = Eigen::Vector3d(g.all().data());
-  }
+  if (const auto given = optional_vector("gravity", gravity)) all.gravity = *given;
   if (orientation.is_none()) return all;
   const Input R("orientation", orientation, Axes{3, 3});
   R.require_leading({});

@@ -180,6 +180,44 @@ def test_a_snake_follows_its_path_by_its_encoders(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_a_snake_starts_where_it_is_told(tmp_path):
+    file = tmp_path / "snake.toml"
+    file.write_text(
+        'kind = "snake"\njoints = 4\nlink_length = 0.1\n[start]\nposition = [0.25, 0, 0]\n'
+        '[controller]\nplugin = "tendril.snake"\n[[sensor]]\nkind = "joint_encoder"\nname = "encoder"\n'
+    )
+    still = dict.fromkeys([f"encoder_joint_{j}" for j in range(1, 5)], 0.0)
+    by_file = td.Driver(file, timestep=STEP)
+    by_file.step(0.0, still)
+    assert np.allclose(by_file.tip[:3, 3], [0.5, 0.0, 0.025], atol=1e-9)  # five links, the middle at `position`
+    turn = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    told = td.Driver(file, timestep=STEP, orientation=turn, position=[1.0, 2.0, 0.1])
+    told.step(0.0, still)
+    assert np.allclose(told.tip[:3, :3], turn) and np.allclose(told.tip[:3, 3], [1.0, 2.5, 0.1])
+    with pytest.raises(td.ModelError, match=r"position: shape \(2,\)"):
+        td.Driver(file, timestep=STEP, position=[1.0, 2.0])
+
+
+def test_a_mobile_robot_comes_to_its_target(tmp_path):
+    file = tmp_path / "robot.toml"
+    file.write_text(
+        (Path(__file__).parents[2] / "models/youbot.toml").read_text()
+        + '[controller]\nplugin = "tendril.mobile"\ntarget = "goal"\n'
+        '[[sensor]]\nkind = "platform_pose"\nname = "laser"\n'
+        '[[sensor]]\nkind = "joint_encoder"\nname = "encoder"\n'
+    )
+    driver = td.Driver(file, timestep=STEP, gravity=(0, 0, 0))
+    assert driver.readings[:3] == ["laser_x", "laser_y", "laser_heading"]
+    places = np.array([0, 0, 0, 0, 0.349, 1.047, 0.524, 0])
+    target = target_at([0.9, 0.6, 0.3])
+    for k in range(2500):
+        commands = driver.step(k * STEP, dict(zip(driver.readings, places, strict=True)), target)
+        places += STEP / 0.02 * (commands - places)
+    assert (driver.state, driver.status) == ("running", "finished")
+    assert np.linalg.norm(driver.tip[:3, 3] - target[:3, 3]) < 1e-3
+    assert np.allclose(driver.q, places[3:], atol=1e-3)
+
+
 def test_the_program_drives_a_simulated_robot(arm, tmp_path):
     """The plugin of the package takes commands from the program, which is another library."""
     (tmp_path / "scene.xml").write_text(
