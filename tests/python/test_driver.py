@@ -194,7 +194,7 @@ def test_a_snake_starts_where_it_is_told(tmp_path):
     told = td.Driver(file, timestep=STEP, orientation=turn, position=[1.0, 2.0, 0.1])
     told.step(0.0, still)
     assert np.allclose(told.tip[:3, :3], turn) and np.allclose(told.tip[:3, 3], [1.0, 2.5, 0.1])
-    with pytest.raises(td.ModelError, match=r"position: shape \(2,\)"):
+    with pytest.raises(td.ModelError, match=r"position: shape = \(2,\)"):
         td.Driver(file, timestep=STEP, position=[1.0, 2.0])
 
 
