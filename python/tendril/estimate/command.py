@@ -148,7 +148,8 @@ def main(words: Sequence[str]) -> int:
         raise not_compiled("estimate", error) from None
     robot = _core.load_robot(options.robot, _core.ContinuumRobot)
     table = read_rows_in_time(options.log)
-    timestep = options.timestep or float(np.median(np.diff(table.time)))
+    # Differences of times have rounding in their last digits.
+    timestep = options.timestep or float(f"{np.median(np.diff(table.time)):.9g}")
     estimator = _core.Estimator(options.robot, timestep=timestep, gravity=options.gravity)
     log = log_of(table, estimator)
     estimates = estimate(log, estimator, timestep)
