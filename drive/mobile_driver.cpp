@@ -6,19 +6,8 @@
 #include "binding/mobile_controllers.hpp"
 
 namespace tendril {
-namespace {
-
-MobileDescription prepared(MobileDescription robot, const ComputerOptions& options) {
-  prepare_sensors(robot.sensors, options);
-  return robot;
-}
-
-}  // namespace
-
-MobileDriver::MobileDriver(MobileDescription robot, const ComputerOptions& options)
-    : DriverOf(robot.controller, options.timestep, MobileLoop::sizes(robot)),
-      robot_(prepared(std::move(robot), options)),
-      mechanism_(driven_mechanism(RobotDescription(robot_), options)) {
+MobileDriver::MobileDriver(const MobileDescription& robot, const ComputerOptions& options)
+    : JointDriver(robot, options, MobileLoop::sizes(robot)) {
   if (options.R_WB) X_WB_.linear() = *options.R_WB;
   take(make_mobile_controller(kind(), settings(), robot_, options.timestep, scene()));
   loop_.emplace(
@@ -30,17 +19,13 @@ MobileDriver::MobileDriver(MobileDescription robot, const ComputerOptions& optio
                           .velocity_feed_forward = settings().flag("velocity_feed_forward"),
                           .is_sensed = true});
   loop_->use_sensors(mechanism_, robot_);
-  states_.resize(loop_->joints().size());
-  RobotPorts ports;
-  ports.add_sensors(robot_.sensors);
-  for (const DrivenJoint& joint : loop_->joints()) ports.add_actuator(mechanism_, joint.actuator);
-  start(std::move(ports), loop_->layout().size());
+  start_with(loop_->joints(), {}, loop_->layout().size());
 }
 
 void MobileDriver::reset_own(std::span<double> own) noexcept {
   loop_->layout().reset(own);
   for (std::size_t j = 0; j < states_.size(); ++j) {
-    const auto index = static_cast<std::size_t>(loop_->joints()[j].joint);
+    const auto index = static_cast<std::size_t>(driven_[j].joint);
     states_[j] = {};
     states_[j].position = mechanism_.joints[index].start;
   }
@@ -59,18 +44,6 @@ void MobileDriver::see(const Input& input, std::span<const double> /*own*/,
 
 void MobileDriver::setpoints(std::span<double> /*next_own*/, std::span<double> commands) noexcept {
   loop_->setpoints(measurement_, command_, commands);
-}
-
-std::vector<std::string> MobileDriver::joints() const {
-  std::vector<std::string> names;
-  for (const DrivenJoint& joint : loop_->joints())
-    names.push_back(mechanism_.joints[static_cast<std::size_t>(joint.joint)].name);
-  return names;
-}
-
-void MobileDriver::joint_states(std::span<std::array<double, 2>> out) const noexcept {
-  for (std::size_t j = 0; j < states_.size(); ++j)
-    out[j] = {states_[j].position, states_[j].velocity};
 }
 
 }  // namespace tendril

@@ -1,36 +1,27 @@
 #pragma once
 
-// Read robot_driver.hpp first.
+// Read joint_driver.hpp first.
 
 #include <Eigen/Geometry>
-#include <array>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "binding/mobile_loop.hpp"
-#include "drive/robot_driver.hpp"
+#include "drive/joint_driver.hpp"
 
 namespace tendril {
 
 /// The driver of an arm with joints on a mobile platform. Its base is the frame in which the
 /// platform moves. It starts where its first readings or else the robot file say.
-class MobileDriver final : public DriverOf<MobileController> {
+class MobileDriver final : public JointDriver<MobileController, MobileDescription> {
  public:
   /// Throws ModelError, also for a controller that needs a scene, a continuum arm on the platform,
   /// and a joint that no sensor measures.
-  MobileDriver(MobileDescription robot, const ComputerOptions& options);
+  MobileDriver(const MobileDescription& robot, const ComputerOptions& options);
 
-  [[nodiscard]] const std::string& text() const noexcept override { return robot_.text; }
-  [[nodiscard]] std::span<const RobotSensor> sensors() const noexcept override {
-    return robot_.sensors;
-  }
   [[nodiscard]] Places places() const noexcept override {
     return {measurement_.X_WE, measurement_.X_WG, std::nullopt};
   }
-  [[nodiscard]] std::vector<std::string> joints() const override;
-  void joint_states(std::span<std::array<double, 2>> out) const noexcept override;
 
  private:
   void reset_own(std::span<double> own) noexcept override;
@@ -40,11 +31,8 @@ class MobileDriver final : public DriverOf<MobileController> {
   void keep_own(std::span<const double> /*commands*/, std::span<double> /*own*/) noexcept override {
   }
 
-  MobileDescription robot_;
   Eigen::Isometry3d X_WB_ = Eigen::Isometry3d::Identity();
-  Mechanism mechanism_;
   std::optional<MobileLoop> loop_;
-  std::vector<JointState> states_;
   bool has_begun_ = false;
 };
 

@@ -9,11 +9,6 @@
 namespace tendril {
 namespace {
 
-SnakeDescription prepared(SnakeDescription robot, const ComputerOptions& options) {
-  prepare_sensors(robot.sensors, options);
-  return robot;
-}
-
 Eigen::Isometry3d start_of(const SnakeDescription& robot, const ComputerOptions& options) {
   Eigen::Isometry3d X_WB = start_pose(robot);
   if (options.R_WB) X_WB.linear() = *options.R_WB;
@@ -23,23 +18,16 @@ Eigen::Isometry3d start_of(const SnakeDescription& robot, const ComputerOptions&
 
 }  // namespace
 
-SnakeDriver::SnakeDriver(SnakeDescription robot, const ComputerOptions& options)
-    : DriverOf(robot.controller, options.timestep, RobotSizes(robot.joints)),
-      robot_(prepared(std::move(robot), options)),
+SnakeDriver::SnakeDriver(const SnakeDescription& robot, const ComputerOptions& options)
+    : JointDriver(robot, options, RobotSizes(robot.joints)),
       link_delay_(options.link_delay),
       X_WB_(start_of(robot_, options)),
-      start_angles_(start_angles(robot_)),
-      mechanism_(driven_mechanism(RobotDescription(robot_), options)) {
+      start_angles_(start_angles(robot_)) {
   take(make_snake_controller(kind(), settings(), robot_, options.timestep, X_WB_, scene()));
   loop_.emplace(mechanism_, robot_, controller_->commands(), options.gravity,
                 SnakeLoop::base_of(robot_, *controller_));
   loop_->use_sensors(mechanism_, robot_, *controller_, kind().name);
-  states_.resize(loop_->joints().size());
-  RobotPorts ports;
-  ports.add_sensors(robot_.sensors);
-  for (const std::string& name : loop_->drive_readings()) ports.add_drive_reading(name);
-  for (const DrivenJoint& joint : loop_->joints()) ports.add_actuator(mechanism_, joint.actuator);
-  start(std::move(ports), loop_->layout().size());
+  start_with(loop_->joints(), loop_->drive_readings(), loop_->layout().size());
 }
 
 void SnakeDriver::reset_own(std::span<double> own) noexcept {
@@ -93,18 +81,6 @@ RobotDriver::Places SnakeDriver::places() const noexcept {
   if (is_free()) return {measurement_.X_WE, X_WG, measurement_.X_WT};
   const Eigen::Isometry3d X_BW = X_WB_.inverse();
   return {X_BW * measurement_.X_WE, X_BW * X_WG, std::nullopt};
-}
-
-std::vector<std::string> SnakeDriver::joints() const {
-  std::vector<std::string> names;
-  for (const DrivenJoint& joint : loop_->joints())
-    names.push_back(mechanism_.joints[static_cast<std::size_t>(joint.joint)].name);
-  return names;
-}
-
-void SnakeDriver::joint_states(std::span<std::array<double, 2>> out) const noexcept {
-  for (std::size_t j = 0; j < states_.size(); ++j)
-    out[j] = {states_[j].position, states_[j].velocity};
 }
 
 }  // namespace tendril

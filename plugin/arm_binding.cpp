@@ -316,7 +316,7 @@ FollowingError ArmBinding::following_error(int last_touched) const noexcept {
   if (feed_.joint >= 0) add(feed_.body, command_.base.feed, base.feed, true);
   if (spin_.joint >= 0) add(spin_.body, command_.base.spin, base.spin, false);
   for (std::size_t j = 0; j < carrier_.size(); ++j)
-    add_joint(error, carrier_[j], carrier_states_[j],
+    add_joint(error, carrier_[j], carrier_[j].is_slide, carrier_states_[j],
               command_.carrier[static_cast<Eigen::Index>(j)], last_touched);
   return error;
 }

@@ -11,6 +11,7 @@
 #include "plugin/bind_robot.hpp"
 #include "plugin/bound_mechanism.hpp"
 #include "plugin/drawing.hpp"
+#include "plugin/joint_binding.hpp"
 #include "plugin/model_scene.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
@@ -108,11 +109,7 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
           .gravity = compensated_gravity(m, context.settings.flag("gravity_compensation")),
           .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
           .is_sensed = sees_sensors(context)});
-  for (const DrivenJoint& joint : loop_->joints()) {
-    const auto index = static_cast<std::size_t>(joint.joint);
-    joints_.push_back(joint_address(m, mechanism.joints[index].id));
-    actuators_.push_back(mechanism.actuators[static_cast<std::size_t>(joint.actuator)].id);
-  }
+  joints_ = addresses_of(m, mechanism, loop_->joints(), actuators_);
   require_no_more_joints(context, joints_);
   states_.resize(joints_.size());
   target_mocap_ = scene.target_mocap();
@@ -196,8 +193,7 @@ FollowingError MobileBinding::following_error(int last_touched) const noexcept {
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const double desired =
         j < kPlatform ? positions[j] : command_.q[static_cast<Eigen::Index>(j - kPlatform)];
-    error.add(std::abs(desired - states_[j].position), loop_->joints()[j].is_slide,
-              joints_[j].body > last_touched);
+    add_joint(error, joints_[j], loop_->joints()[j].is_slide, states_[j], desired, last_touched);
   }
   return error;
 }

@@ -10,6 +10,7 @@
 #include "plugin/bind_robot.hpp"
 #include "plugin/bound_mechanism.hpp"
 #include "plugin/drawing.hpp"
+#include "plugin/joint_binding.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
@@ -62,11 +63,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
   const Mechanism mechanism = bound_mechanism(m, context.names);
   loop_ = std::make_unique<SnakeLoop>(mechanism, snake, controller_->commands(), gravity_,
                                       sensed_base(context, snake, *controller_));
-  for (const DrivenJoint& joint : loop_->joints()) {
-    const auto index = static_cast<std::size_t>(joint.joint);
-    joints_.push_back(joint_address(m, mechanism.joints[index].id));
-    actuators_.push_back(mechanism.actuators[static_cast<std::size_t>(joint.actuator)].id);
-  }
+  joints_ = addresses_of(m, mechanism, loop_->joints(), actuators_);
   require_no_more_joints(context, joints_);
   states_.resize(joints_.size());
   seen_states_ = states_;
@@ -160,8 +157,7 @@ FollowingError SnakeBinding::following_error(int last_touched) const noexcept {
     const double desired = j == hinges ? command_.feed
                                        : std::clamp(command_.q[static_cast<Eigen::Index>(j)],
                                                     -joint_limit_, joint_limit_);
-    error.add(std::abs(desired - states_[j].position), loop_->joints()[j].is_slide,
-              joints_[j].body > last_touched);
+    add_joint(error, joints_[j], loop_->joints()[j].is_slide, states_[j], desired, last_touched);
   }
   return error;
 }
