@@ -115,7 +115,6 @@ void require_sensed_contacts(const ControllerKind& kind, ContactNeed contacts,
       });
     });
   };
-  if (contacts == ContactNeed::Body) refuse("the contacts of the body, of which no sensor tells");
   if (contacts == ContactNeed::Grip && !(std::ranges::all_of(description.physics,
                                                              [](const SectionPhysics& section) {
                                                                return is_driven(section.bend);

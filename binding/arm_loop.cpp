@@ -21,6 +21,11 @@ bool has_twist(const ContinuumDescription& description) {
   });
 }
 
+/// Whether contacts along the body or in a guide bend it, of which no sensor tells.
+bool is_disturbed(const ContinuumDescription& description, ContactNeed contacts) {
+  return description.guide.exists() || contacts == ContactNeed::Body;
+}
+
 }  // namespace
 
 ArmLoop::Memory::Memory(const ContinuumDescription& description, bool is_sensed,
@@ -36,8 +41,9 @@ ArmLoop::Memory::Memory(const ContinuumDescription& description, bool is_sensed,
     swing_mean = layout.vector(6);
   }
   if (is_sensed)
-    sensed = layout.part(
-        SensedArm::Memory(n, t, observations(description, timestep), timestep, contacts).layout);
+    sensed = layout.part(SensedArm::Memory(n, t, is_disturbed(description, contacts),
+                                           observations(description, timestep), timestep, contacts)
+                             .layout);
 }
 
 ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& description,
@@ -51,6 +57,9 @@ ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& descrip
       length_(straight_length(robot_)) {
   const FundamentalMode mode = fundamental_mode(mechanism, model_);
   measurement.fundamental_mode_damping = mode.damping;
+  // Of the swing of a twist no sensor tells, so that it cannot be left out of the tip's error.
+  if (is_sensed)
+    measurement.fundamental_mode_damping = std::min(mode.damping, twist_damping(mechanism, model_));
   measurement.swing_period = swing_period(mode);
   const auto add_joint = [&](int joint, const ArmBaseJoint& base) {
     if (joint < 0) return;
@@ -82,7 +91,8 @@ void ArmLoop::use_sensors(const Mechanism& mechanism, const ContinuumDescription
     use.offset = -mechanism.tendons[static_cast<std::size_t>(tendon)].length;
   }
   sensed_.emplace(robot_, mechanics(), tendon_routes(description), model_.chain(mechanism),
-                  std::move(seen), gravity, R_WB, model_.start(mechanism), timestep_, contacts_);
+                  std::move(seen), gravity, R_WB, model_.start(mechanism), timestep_, contacts_,
+                  is_disturbed(description, contacts_));
   response_.emplace(mechanics());
 }
 

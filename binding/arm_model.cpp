@@ -275,10 +275,12 @@ ArmModel::ArmModel(const Mechanism& mechanism, const ContinuumDescription& descr
   mechanics = Builder(mechanism, description, *this).mechanics(std::move(options));
 }
 
-ArmChain ArmModel::chain(const Mechanism& m) const { return chain_of(m, joints, tip, feed, spin); }
+ArmChain ArmModel::chain(const Mechanism& m) const {
+  return chain_of(m, joints, tip, feed, spin, twists);
+}
 
-ArmChain chain_of(const Mechanism& m, std::span<const int> coordinates, int tip, int feed,
-                  int spin) {
+ArmChain chain_of(const Mechanism& m, std::span<const int> coordinates, int tip, int feed, int spin,
+                  std::span<const int> twists) {
   using Role = ArmChain::Role;
   std::vector<ArmChain::Body> bodies;
   for (const Mechanism::Body& body : m.bodies)
@@ -296,7 +298,11 @@ ArmChain chain_of(const Mechanism& m, std::span<const int> coordinates, int tip,
                         .zero = joint.zero});
     const int index = static_cast<int>(j);
     const auto at = std::ranges::find(coordinates, index);
-    if (at != coordinates.end()) {
+    const auto twist = std::ranges::find(twists, index);
+    if (twist != twists.end()) {
+      out.role = Role::Twist;
+      out.index = static_cast<int>(twist - twists.begin());
+    } else if (at != coordinates.end()) {
       out.role = Role::Coordinate;
       out.index = static_cast<int>(at - coordinates.begin());
     } else if (index == feed) {

@@ -1,6 +1,7 @@
 #include "binding/fundamental_mode.hpp"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -107,6 +108,34 @@ FundamentalMode fundamental_mode(const Mechanism& mechanism, const ArmModel& mod
   if (!(squared > 0.0) || !std::isfinite(squared) || !(damping >= 0.0))
     return {kInfinity, kInfinity};
   return {std::sqrt(squared), damping};
+}
+
+double twist_damping(const Mechanism& mechanism, const ArmModel& model) {
+  const std::vector<ArmChain::Mass> masses = model.chain(mechanism).masses();
+  // Along the straight arm.
+  const auto distance_of = [&](int joint) {
+    double distance = 0.0;
+    for (int body = mechanism.joints[static_cast<std::size_t>(joint)].body; body > 0;) {
+      const Mechanism::Body& of = mechanism.bodies[static_cast<std::size_t>(body)];
+      distance += of.position.z();
+      body = of.parent;
+    }
+    return distance;
+  };
+  double squares = 0.0;  // sum of the squares of the hinges' periods, over (2 pi)^2
+  double damping_time = std::numeric_limits<double>::infinity();
+  auto joint = model.twists.begin();
+  for (const TwistingSection& section : model.mechanics.twists().sections()) {
+    for (const TwistingSection::Hinge& hinge : section.hinges) {
+      const double distance = distance_of(*joint++);
+      for (const ArmChain::Mass& mass : masses) {
+        const double arm = std::max(0.0, mass.distance - distance);
+        squares += mass.mass * arm * arm / hinge.stiffness;
+      }
+      damping_time = std::min(damping_time, hinge.damping / hinge.stiffness);
+    }
+  }
+  return damping_time / squares;
 }
 
 double swing_period(const FundamentalMode& mode) noexcept {

@@ -13,10 +13,11 @@ namespace tendril {
 class ArmChain {
  public:
   /// What the position of a joint is.
-  enum class Role { Coordinate, Feed, Spin, Other };
+  enum class Role { Coordinate, Feed, Spin, Twist, Other };
   struct Joint {
     Role role = Role::Other;  ///< Other: stays at `zero`
-    int index = 0;            ///< of a coordinate's joint: in ArmMechanics::State::joints
+    int index = 0;  ///< of a coordinate's joint: in ArmMechanics::State::joints; of a twist: in its
+                    ///< hinges
     bool is_slide = false;
     Eigen::Vector3d axis = Eigen::Vector3d::UnitZ();   ///< unit, body frame
     Eigen::Vector3d anchor = Eigen::Vector3d::Zero();  ///< body frame [m]

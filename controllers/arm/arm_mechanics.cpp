@@ -350,17 +350,16 @@ void ArmMechanics::command_joints(std::size_t k, const State& state, double feed
   for (const ArmJoint& joint : coordinate.joints) {
     const Servo& servo = servos_[joint.servo];
     const JointState& at = state.joints[i];
-    const Exposure exposure =
-        guide_exposure(options_.guide_length, feed, joint.start, joint.length);
+    const Exposure exposed = exposure(joint, feed);
     const double rate =
-        exposure.fraction * command.q_rate[row] + exposure.rate * command.feed_rate * desired;
+        exposed.fraction * command.q_rate[row] + exposed.rate * command.feed_rate * desired;
     setpoints[joint.servo] =
         servo.works()
             ? compensated(servo,
                           coordinate.sign * joint.fraction *
-                              (exposure.fraction * desired + feed_forward() * servo.lag() * rate),
+                              (exposed.fraction * desired + feed_forward() * servo.lag() * rate),
                           joint_load_[i] + pull, at.position, at.velocity)
-            : coordinate.sign * exposure.fraction * joint.fraction * desired;
+            : coordinate.sign * exposed.fraction * joint.fraction * desired;
     ++i;
   }
 }
@@ -401,8 +400,7 @@ double ArmMechanics::exposed_fraction(const ArmCoordinate& coordinate, double fe
   if (options_.guide_length <= 0.0) return 1.0;
   double sum = 0.0;
   for (const ArmJoint& joint : coordinate.joints)
-    sum += joint.fraction *
-           guide_exposure(options_.guide_length, feed, joint.start, joint.length).fraction;
+    sum += joint.fraction * exposure(joint, feed).fraction;
   return sum;
 }
 

@@ -144,6 +144,10 @@ class ArmMechanics {
   void servo_moments(const State& state, std::span<const double> setpoints,
                      std::span<double> moments) const noexcept;
 
+  /// Of a joint's link.
+  [[nodiscard]] Exposure exposure(const ArmJoint& joint, double feed) const noexcept {
+    return guide_exposure(options_.guide_length, feed, joint.start, joint.length);
+  }
   /// The fraction of a commanded coordinate that is on links outside the guide.
   [[nodiscard]] double exposed_fraction(const ArmCoordinate& coordinate,
                                         double feed) const noexcept;

@@ -37,6 +37,12 @@ ContactPlanOptions read_options(const ArmContext& context) {
   const bool clamped = context.guide_length <= 0.0;
   if (clamped) options.inserted = true;
   require_constant_lengths(context.robot);
+  if (!context.sees_contacts && options.feedback == ContactPlanOptions::Feedback::Contact)
+    throw ModelError(fmt::format(
+        "measured = sensors: {} works by the contacts of the body, of which no sensor tells: must "
+        "be {}",
+        options.elastic ? "feedback = contact" : "elastic = false",
+        options.elastic ? "model or none" : "true, or feedback = none"));
   if (clamped && context.robot.base().feed_limit > 0.0)
     throw ModelError("base.feed: must be 0 without base.guide_length: the arm is clamped");
   return options;
@@ -48,6 +54,7 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
     : robot_(context.robot),
       arm_length_(straight_length(robot_)),
       options_(read_options(context)),
+      sees_contacts_(context.sees_contacts),
       candidates_(context, options_),
       monitor_(context, options_, candidates_.frame()),
       correction_(robot_, options_, candidates_.frame()) {
@@ -65,6 +72,7 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
   correction_.add_memory(start, memory_);
   monitor_.add_contacts(candidates_.max_contacts(), memory_);
   correction_.add_model(first, memory_);
+  if (!sees_contacts_) correction_.add_contacts(candidates_.max_contacts(), memory_);
 }
 
 void ContactPlanController::reset(std::span<double> memory) const noexcept {
@@ -75,16 +83,23 @@ void ContactPlanController::reset(std::span<double> memory) const noexcept {
 void ContactPlanController::update(const ArmMeasurement& measurement,
                                    std::span<const double> memory, std::span<double> next_memory,
                                    ArmCommand& command, ControllerReport& report) noexcept {
-  const Motion motion = move(measurement, memory, next_memory, report);
+  const std::span<const MeasuredContact> seen =
+      sees_contacts_ ? measurement.contacts
+                     : correction_.modelled_contacts(present(memory), memory);
+  const Motion motion = move(measurement, seen, memory, next_memory, report);
   command_arm(motion.desired, command);
   report_motion(measurement, motion, memory, report);
 
-  const PlanMonitor::Contacts contacts = monitor_.count_contacts(
-      present(memory), measurement, motion.path_length, memory, next_memory);
-  const PlanFailure failure = monitor_.failure(
-      measurement,
-      {.stage = stage_(memory), .tip_error = report.tip_error, .missing = contacts.missing}, memory,
-      next_memory);
+  PlanMonitor::Contacts contacts =
+      monitor_.count_contacts(present(memory), seen, motion.path_length, memory, next_memory);
+  if (!sees_contacts_ && options_.feedback != ContactPlanOptions::Feedback::Model)
+    contacts.missing = 0;  // nothing tells of them
+  const PlanFailure failure = monitor_.failure(measurement,
+                                               {.stage = stage_(memory),
+                                                .tip_error = report.tip_error,
+                                                .missing = contacts.missing,
+                                                .contacts = seen},
+                                               memory, next_memory);
   if (failure != PlanFailure::None) abandon(failure, memory, next_memory);
 
   own(report, "contacts_expected") = contacts.expected;
@@ -101,6 +116,7 @@ void ContactPlanController::enter(Stage stage, std::span<double> next) const noe
 }
 
 ContactPlanController::Motion ContactPlanController::move(const ArmMeasurement& measurement,
+                                                          std::span<const MeasuredContact> contacts,
                                                           std::span<const double> memory,
                                                           std::span<double> next,
                                                           ControllerReport& report) noexcept {
@@ -112,7 +128,7 @@ ContactPlanController::Motion ContactPlanController::move(const ArmMeasurement& 
     case Stage::Feed:
       return feed(plan, measurement, memory, next, report);
     case Stage::Correct:
-      return correct(plan, measurement, memory, next, report);
+      return correct(plan, measurement, contacts, memory, next, report);
     case Stage::Withdraw:
       return withdraw(plan, measurement.timestep, memory, next);
     case Stage::Stopped:
@@ -151,17 +167,17 @@ ContactPlanController::Motion ContactPlanController::feed(CandidatePlan& plan,
 }
 
 /// Corrects the actuation at the end of the list until the tip is at the target.
-ContactPlanController::Motion ContactPlanController::correct(CandidatePlan& plan,
-                                                             const ArmMeasurement& measurement,
-                                                             std::span<const double> memory,
-                                                             std::span<double> next,
-                                                             ControllerReport& report) noexcept {
+ContactPlanController::Motion ContactPlanController::correct(
+    CandidatePlan& plan, const ArmMeasurement& measurement,
+    std::span<const MeasuredContact> contacts, std::span<const double> memory,
+    std::span<double> next, ControllerReport& report) noexcept {
   const double path_length = plan.list.back().path_length;
   const Vector2d tip = measurement.has_target
                            ? candidates_.frame().to_plan(measurement.X_BG.translation())
                            : plan.planned_tip(path_length);
-  const TipCorrection::Aim aim{
-      .tip = tip, .gain = correction_.stable_gain(measurement, memory), .list = std::nullopt};
+  const TipCorrection::Aim aim{.tip = tip,
+                               .gain = correction_.stable_gain(measurement, contacts, memory),
+                               .list = std::nullopt};
   const TipCorrection::Step step = correction_.step(plan, measurement, aim, memory, next);
   report.iterations = step.iterations;
   return {step.actuation, path_length, tip};

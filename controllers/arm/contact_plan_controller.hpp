@@ -22,6 +22,8 @@ namespace tendril {
 /// 3. Withdraw: a plan that fails by what is measured (PlanMonitor) is abandoned, the list is
 ///    followed backwards, and the next plan is tried.
 ///
+/// By sensors, which tell of no contact of the body, contacts are those of the elastic model.
+///
 /// Source: docs/theory/obstacles.md, "Executing a plan with contacts".
 class ContactPlanController final : public ArmController {
  public:
@@ -30,7 +32,7 @@ class ContactPlanController final : public ArmController {
       quantity::kTipError,
       quantity::kProgress,
       {"contacts_expected", "", "contacts of the plan up to the present path length"},
-      {"contacts_made", "", "of these, those that exist"},
+      {"contacts_made", "", "of these, those that exist; by sensors: in the elastic model"},
       {"contacts_lost", "", "of these, those that existed and no longer do"},
       {"candidate", "", "number of the path that is tried, from 1"},
       {"failure_reason", "",
@@ -63,16 +65,17 @@ class ContactPlanController final : public ArmController {
   };
 
   void enter(Stage stage, std::span<double> next) const noexcept;
-  Motion move(const ArmMeasurement& measurement, std::span<const double> memory,
-              std::span<double> next, ControllerReport& report) noexcept;
+  Motion move(const ArmMeasurement& measurement, std::span<const MeasuredContact> contacts,
+              std::span<const double> memory, std::span<double> next,
+              ControllerReport& report) noexcept;
   Motion settle(const CandidatePlan& plan, std::span<const double> memory,
                 std::span<double> next) const noexcept;
   Motion feed(CandidatePlan& plan, const ArmMeasurement& measurement,
               std::span<const double> memory, std::span<double> next,
               ControllerReport& report) noexcept;
   Motion correct(CandidatePlan& plan, const ArmMeasurement& measurement,
-                 std::span<const double> memory, std::span<double> next,
-                 ControllerReport& report) noexcept;
+                 std::span<const MeasuredContact> contacts, std::span<const double> memory,
+                 std::span<double> next, ControllerReport& report) noexcept;
   Motion withdraw(const CandidatePlan& plan, double timestep, std::span<const double> memory,
                   std::span<double> next) const noexcept;
   [[nodiscard]] Motion rest(const CandidatePlan& plan,
@@ -92,6 +95,7 @@ class ContactPlanController final : public ArmController {
   ContinuumRobot robot_;
   double arm_length_;
   ContactPlanOptions options_;
+  bool sees_contacts_;
   CandidatePlans candidates_;
   PlanMonitor monitor_;
   TipCorrection correction_;

@@ -38,7 +38,7 @@ void PlanMonitor::add_contacts(std::size_t count, MemoryLayout& layout) {
 }
 
 PlanMonitor::Contacts PlanMonitor::count_contacts(const CandidatePlan& plan,
-                                                  const ArmMeasurement& measurement,
+                                                  std::span<const MeasuredContact> contacts,
                                                   double path_length,
                                                   std::span<const double> memory,
                                                   std::span<double> next) const noexcept {
@@ -52,8 +52,8 @@ PlanMonitor::Contacts PlanMonitor::count_contacts(const CandidatePlan& plan,
     const PlannedContact& contact = plan.plan.contacts[i];
     const Eigen::Vector3d center = frame_.to_base(contact.center);
     const double reach = contact.radius - body_radius_ + options_.contact_distance;
-    const bool touches = std::any_of(
-        measurement.contacts.begin(), measurement.contacts.end(), [&](const MeasuredContact& c) {
+    const bool touches =
+        std::any_of(contacts.begin(), contacts.end(), [&](const MeasuredContact& c) {
           return !c.is_guide &&
                  hypotenuse(c.position.x() - center.x(), c.position.z() - center.z()) <= reach;
         });
@@ -87,7 +87,7 @@ PlanFailure PlanMonitor::failure(const ArmMeasurement& measurement, const Progre
     return timer(next) > limit;
   };
   double force = 0.0;
-  for (const MeasuredContact& contact : measurement.contacts)
+  for (const MeasuredContact& contact : progress.contacts)
     if (!contact.is_guide) force += contact.force;
   const double error = progress.tip_error, tolerance = options_.tracking_tolerance;
   const bool contact_missing = progress.missing > 0 && error > kMissingFraction * tolerance;

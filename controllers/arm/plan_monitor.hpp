@@ -31,7 +31,7 @@ class PlanMonitor {
     int expected = 0, made = 0, lost = 0;
     int missing = 0;  ///< that press in the elastic model, but are not measured
   };
-  Contacts count_contacts(const CandidatePlan& plan, const ArmMeasurement& measurement,
+  Contacts count_contacts(const CandidatePlan& plan, std::span<const MeasuredContact> contacts,
                           double path_length, std::span<const double> memory,
                           std::span<double> next) const noexcept;
 
@@ -40,6 +40,7 @@ class PlanMonitor {
     PlanStage stage;
     double tip_error;  ///< from where the tip should be now [m]
     int missing;       ///< contacts
+    std::span<const MeasuredContact> contacts{};
   };
   /// Returns whether the plan has failed, and why.
   [[nodiscard]] PlanFailure failure(const ArmMeasurement& measurement, const Progress& progress,

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 
@@ -15,13 +16,17 @@ using Eigen::VectorXd;
 
 /// The sum over a coordinate's own servo, or over those of its joints, weighted with their
 /// fractions.
+/// @param of  of a servo, the fraction of the coordinate that it sees, and the joint; -1: all
 template <class Of>
 double over_servos(const ArmCoordinate& coordinate, const Of& of) {
-  if (coordinate.servo >= 0) return of(static_cast<std::size_t>(coordinate.servo), 1.0);
+  if (coordinate.servo >= 0) return of(static_cast<std::size_t>(coordinate.servo), 1.0, -1);
   double sum = 0.0;
-  for (const ArmJoint& joint : coordinate.joints)
+  int j = 0;
+  for (const ArmJoint& joint : coordinate.joints) {
     if (joint.servo >= 0)
-      sum += joint.fraction * of(static_cast<std::size_t>(joint.servo), joint.fraction);
+      sum += joint.fraction * of(static_cast<std::size_t>(joint.servo), joint.fraction, j);
+    ++j;
+  }
   return sum;
 }
 
@@ -35,17 +40,38 @@ bool has_servo(const ArmCoordinate& coordinate) {
 CoordinateSpring spring_of(const ArmCoordinate& coordinate, std::span<const Servo> servos) {
   if (coordinate.joints.empty()) return {1.0, 1.0, 0.0};  // across the plane of the bend
   if (has_servo(coordinate)) {
-    return {over_servos(coordinate, [&](std::size_t s, double f) { return f * servos[s].gain; }),
-            over_servos(coordinate,
-                        [&](std::size_t s, double f) {
-                          return f * (servos[s].damping + servos[s].passive_damping);
-                        }),
-            coordinate.offset};
+    return {
+        over_servos(coordinate, [&](std::size_t s, double f, int) { return f * servos[s].gain; }),
+        over_servos(coordinate,
+                    [&](std::size_t s, double f, int) {
+                      return f * (servos[s].damping + servos[s].passive_damping);
+                    }),
+        coordinate.offset};
   }
   double rest = 0.0;
   for (const ArmJoint& joint : coordinate.joints) rest += joint.rest;
   return {ArmMechanics::series_stiffness(coordinate), coordinate.damping,
           coordinate.sign * rest + coordinate.offset};
+}
+
+/// What contacts and twist do to a disturbed arm is in d and b of its state. So its force at the
+/// tip, which does not know where they are, is small.
+ArmEstimatorOptions estimator_options(const ContinuumRobot& robot, const ArmMechanics& mechanics,
+                                      const ArmObservations& observations, double timestep,
+                                      bool disturbed) {
+  ArmEstimatorOptions options{.timestep = timestep,
+                              .tension_deviations = observations.tension_deviations};
+  if (!disturbed) return options;
+  const double length = straight_length(robot);
+  double stiffness = std::numeric_limits<double>::infinity();
+  for (const ArmCoordinate& coordinate : mechanics.coordinates())
+    if (!coordinate.joints.empty())
+      stiffness = std::min(stiffness, spring_of(coordinate, mechanics.servos()).stiffness);
+  options.bend_noise = 0.003;
+  options.load_deviation = 0.3;
+  options.offset_deviation = 0.005 * length;
+  options.start_force = options.force_noise = 0.1 * stiffness / length;
+  return options;
 }
 
 bool has_drums(const ArmObservations& observations) {
@@ -54,13 +80,14 @@ bool has_drums(const ArmObservations& observations) {
 
 /// Refuses arms that the estimator does not describe.
 void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanics,
-                       const ArmObservations& observations) {
+                       const ArmObservations& observations, ContactNeed contacts) {
   const auto refuse = [](const std::string& what) {
     throw ModelError("measured = sensors: " + what + ": must be \"truth\"");
   };
   if (robot.last_turning() >= 0) refuse("sections turn on their base");
-  if (!mechanics.twists().empty()) refuse("sections twist");
-  if (mechanics.options().guide_length > 0.0) refuse("the arm has a guide");
+  if (mechanics.options().guide_length > 0.0 &&
+      (contacts == ContactNeed::Tip || contacts == ContactNeed::Grip))
+    refuse("the controller works by contacts, and the arm has a guide, which it touches");
   if (observations.sensors.empty() && !has_drums(observations))
     refuse("the robot file has no [[sensor]] that tells the shape");
   for (std::size_t k = 0; k < mechanics.coordinates().size(); ++k) {
@@ -72,9 +99,10 @@ void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanic
 
 }  // namespace
 
-SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, double timestep,
-                          ContactNeed contacts)
-    : estimator(layout.part(ArmEstimatorMemory(n, t, observations.sensors, timestep).layout)),
+SensedArm::Memory::Memory(int n, int t, bool disturbed, const ArmObservations& observations,
+                          double timestep, ContactNeed contacts)
+    : estimator(
+          layout.part(ArmEstimatorMemory(n, t, disturbed, observations.sensors, timestep).layout)),
       began(layout.flag()),
       moment(layout.vector(n)),
       tensions(layout.vector(t)),
@@ -84,7 +112,7 @@ SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, dou
 
 ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                                   std::span<const TendonRoute> routes, const ArmChain& chain,
-                                  const Eigen::Vector3d& gravity) {
+                                  const Eigen::Vector3d& gravity, bool disturbed) {
   ElasticArmParameters parameters;
   for (const ArmCoordinate& coordinate : mechanics.coordinates())
     parameters.springs.push_back(spring_of(coordinate, mechanics.servos()));
@@ -116,6 +144,8 @@ ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanic
       parameters.payload += mass.mass;
   }
   parameters.gravity = gravity;
+  parameters.guide_length = mechanics.options().guide_length;
+  parameters.disturbed = disturbed;
   parameters.tendons.assign(routes.begin(), routes.end());
   for (const ArmTendon& tendon : mechanics.tendon_drive().tendons()) {
     parameters.tendon_stiffnesses.push_back(tendon.holding_stiffness());
@@ -128,16 +158,19 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                      std::span<const TendonRoute> routes, ArmChain chain,
                      ArmObservations observations, const Eigen::Vector3d& gravity,
                      const std::optional<Eigen::Matrix3d>& R_WB, const VectorXd& q, double timestep,
-                     ContactNeed contacts)
+                     ContactNeed contacts, bool disturbed)
     : mechanics_(mechanics),
-      chain_((require_described(robot, mechanics, observations), std::move(chain))),
+      chain_((require_described(robot, mechanics, observations, contacts), std::move(chain))),
       observations_(std::move(observations)),
       tendons_(robot, routes),
-      estimator_(elastic_arm(robot, mechanics, routes, chain_,
-                             R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity),
-                 observations_.sensors,
-                 {.timestep = timestep, .tension_deviations = observations_.tension_deviations}),
-      memory_(robot.coordinate_count(), tendons_.tendon_count(), observations_, timestep, contacts),
+      estimator_(
+          elastic_arm(robot, mechanics, routes, chain_,
+                      R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity, disturbed),
+          observations_.sensors,
+          estimator_options(robot, mechanics, observations_, timestep, disturbed)),
+      memory_(robot.coordinate_count(), tendons_.tendon_count(), mechanics.options().guide_length,
+              observations_, timestep, contacts),
+      gravity_(gravity),
       start_(q),
       estimate_(estimator_.empty_estimate()),
       input_{VectorXd::Zero(tendons_.tendon_count()), VectorXd::Zero(q.size()), {}},
@@ -148,7 +181,7 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
         values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
     arrived_.push_back({s, {values.data(), static_cast<std::size_t>(values.size())}});
   }
-  if (!R_WB) gravity_ = gravity;
+  if (!R_WB) moving_gravity_ = true;
   if (contacts != ContactNeed::Tip) return;
   const ArmSensors& sensors = estimator_.sensors();
   for (int s = 0; s < sensors.count(); ++s) {
@@ -212,7 +245,13 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
                       ArmMechanics::State& state) noexcept {
   const std::span<double> own = memory_.estimator(next);
   if (!memory_.began(next)) {
-    estimator_.start(own, start_);
+    for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
+      const double outside =
+          mechanics_.exposed_fraction(mechanics_.coordinates()[k], state.feed.position);
+      const auto row = static_cast<Eigen::Index>(k);
+      estimate_.q[row] = outside > 0.0 ? start_[row] / outside : 0.0;
+    }
+    estimator_.start(own, estimate_.q);
     if (contact_) contact_->start(memory_.contact(next));
     memory_.began(next) = true;
     for (Eigen::Index t = 0; t < memory_.drums(next).size(); ++t)
@@ -245,7 +284,7 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
   }
   input_.moment = memory_.moment(next);
   input_.base = {state.feed.position, state.spin.position};
-  if (gravity_) estimator_.set_gravity(state.R_WB.transpose() * *gravity_);
+  if (moving_gravity_) estimator_.set_gravity(state.R_WB.transpose() * gravity_);
   (void)estimator_.step(own, input_, arrived_);
   estimator_.mean(own, estimate_);
   if (contact_) {
@@ -270,8 +309,12 @@ void SensedArm::spread(ArmMechanics::State& state) noexcept {
   for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
     const ArmCoordinate& coordinate = mechanics_.coordinates()[k];
     const auto row = static_cast<Eigen::Index>(k);
+    const double feed = state.feed.position,
+                 outside = mechanics_.exposed_fraction(coordinate, feed);
     for (const ArmJoint& joint : coordinate.joints) {
-      const double share = coordinate.sign * joint.fraction;
+      const double exposed =
+          outside > 0.0 ? mechanics_.exposure(joint, feed).fraction / outside : 0.0;
+      const double share = coordinate.sign * exposed * joint.fraction;
       state.joints[i].position = share * (estimate_.q[row] - coordinate.offset);
       state.joints[i++].velocity = share * estimate_.q_rate[row];
     }
@@ -282,9 +325,26 @@ void SensedArm::spread(ArmMechanics::State& state) noexcept {
     const auto k = static_cast<Eigen::Index>(t);
     state.tendons[t] = {lengths_[k], speeds_[k]};
   }
+  for (JointState& hinge : state.twists.hinges) hinge.position = hinge.velocity = 0.0;
   chain_.place(state);
+  const double twist = twist_by_gravity(state);
+  if (twist != 0.0) chain_.place(state);
   state.p_WE = state.p_WB + state.R_WB * estimate_.X_BE.translation();
-  state.R_WE = state.R_WB * estimate_.X_BE.linear();
+  state.R_WE = state.R_WB * estimate_.X_BE.linear() *
+               Eigen::AngleAxisd(twist, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+}
+
+/// Twists the links of a chain that is placed without, as gravity does. Returns the sum [rad].
+double SensedArm::twist_by_gravity(ArmMechanics::State& state) const noexcept {
+  double sum = 0.0;
+  auto hinge = state.twists.hinges.begin();
+  for (const TwistingSection& section : mechanics_.twists().sections()) {
+    for (const TwistingSection::Hinge& of : section.hinges) {
+      hinge->position = gravity_load(*hinge, of.mass, gravity_, false) / of.stiffness;
+      sum += hinge++->position;
+    }
+  }
+  return sum;
 }
 
 void SensedArm::command(const ArmMechanics::State& state, std::span<const double> setpoints,
@@ -295,16 +355,19 @@ void SensedArm::command(const ArmMechanics::State& state, std::span<const double
   for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
     const ArmCoordinate& coordinate = mechanics_.coordinates()[k];
     double position = 0.0, velocity = 0.0;
-    for (std::size_t j = 0; j < coordinate.joints.size(); ++j) {
-      position += state.joints[first + j].position;
-      velocity += state.joints[first + j].velocity;
+    const std::size_t start = first;
+    for (; first < start + coordinate.joints.size(); ++first) {
+      position += state.joints[first].position;
+      velocity += state.joints[first].velocity;
     }
-    first += coordinate.joints.size();
-    const double moment = over_servos(coordinate, [&](std::size_t s, double fraction) {
+    const double moment = over_servos(coordinate, [&](std::size_t s, double, int joint) {
       const Servo& servo = servos[s];
       if (coordinate.is_motor) return std::clamp(setpoints[s], servo.min_force, servo.max_force);
       // Less what the spring of the body has of it.
-      const double at = fraction * position, rate = fraction * velocity;
+      const JointState* const own =
+          joint < 0 ? nullptr : &state.joints[start + static_cast<std::size_t>(joint)];
+      const double at = own != nullptr ? own->position : position;
+      const double rate = own != nullptr ? own->velocity : velocity;
       return servo.force(setpoints[s], at, rate) - servo.offset + servo.stiffness * at +
              servo.damping * rate;
     });

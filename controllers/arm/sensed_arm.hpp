@@ -21,24 +21,26 @@ namespace tendril {
 /// chambers, and what it commanded.
 ///
 /// Servos and motors become springs and moments of an ElasticArm. Joints share a coordinate by
-/// their fractions; the tip is that of the estimate, with its uneven deflection.
+/// their fractions; the tip is that of the estimate, with its uneven deflection. Links twist as
+/// gravity twists them.
 class SensedArm {
  public:
-  /// Throws ModelError for an arm that no estimator describes: sections that turn on their base or
-  /// twist, a guide, or no sensor of its shape.
+  /// Throws ModelError for an arm that no estimator describes: sections that turn on their base, or
+  /// no sensor of its shape; or with a guide, if the controller works by contacts.
   /// @param contacts  if there are any, `observations` have the force and moment on the base
   /// @param q       where it starts
   /// @param gravity world frame [m/s^2]
   /// @param R_WB    orientation of a base that stands; nothing: it moves, slowly, and the state
   /// tells
+  /// @param disturbed  ElasticArmParameters::disturbed
   SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
             std::span<const TendonRoute> routes, ArmChain chain, ArmObservations observations,
             const Eigen::Vector3d& gravity, const std::optional<Eigen::Matrix3d>& R_WB,
-            const Eigen::VectorXd& q, double timestep, ContactNeed contacts);
+            const Eigen::VectorXd& q, double timestep, ContactNeed contacts, bool disturbed);
 
   /// Of the estimator, and the moments of the last step.
   struct Memory {
-    Memory(int n, int t, const ArmObservations& observations, double timestep,
+    Memory(int n, int t, bool disturbed, const ArmObservations& observations, double timestep,
            ContactNeed contacts);
     MemoryLayout layout;
     Block estimator;
@@ -78,13 +80,14 @@ class SensedArm {
   [[nodiscard]] static ElasticArm elastic_arm(const ContinuumRobot& robot,
                                               const ArmMechanics& mechanics,
                                               std::span<const TendonRoute> routes,
-                                              const ArmChain& chain,
-                                              const Eigen::Vector3d& gravity);
+                                              const ArmChain& chain, const Eigen::Vector3d& gravity,
+                                              bool disturbed);
   void read(std::span<const double> readings, std::span<const bool> arrived,
             std::span<double> next) noexcept;
   void read_drums(std::span<const double> readings, std::span<const bool> arrived,
                   std::span<double> next) noexcept;
   void spread(ArmMechanics::State& state) noexcept;
+  double twist_by_gravity(ArmMechanics::State& state) const noexcept;
 
   const ArmMechanics& mechanics_;
   ArmChain chain_;
@@ -92,9 +95,11 @@ class SensedArm {
   TendonMap tendons_;
   ArmEstimator estimator_;
   std::optional<SensedContact> contact_;
-  std::optional<Eigen::Vector3d> gravity_;  // world frame, of a base that moves
+
   int base_force_ = -1, base_moment_ = -1;  // sensors of the estimator
   Memory memory_;
+  Eigen::Vector3d gravity_;      // world frame
+  bool moving_gravity_ = false;  // the base moves
   Eigen::VectorXd start_;
   // Scratch.
   ArmEstimate estimate_;

@@ -40,6 +40,7 @@ class SteerController final : public ArmController {
   [[nodiscard]] int path(std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
+  [[nodiscard]] ContactNeed needs_contacts() const noexcept override { return ContactNeed::Body; }
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
 
  private:

@@ -60,6 +60,12 @@ void TipCorrection::add_model(const CandidatePlan& plan, MemoryLayout& layout) {
   if (plan.replanner) model_ = layout.part(plan.replanner->layout());
 }
 
+void TipCorrection::add_contacts(std::size_t count, MemoryLayout& layout) {
+  pressing_ = layout.matrix<Eigen::Matrix2Xd>(2, static_cast<Eigen::Index>(count));
+  contact_count_ = count;
+  contacts_.reserve(count);
+}
+
 void TipCorrection::reset_model(const CandidatePlan& plan,
                                 std::span<double> memory) const noexcept {
   if (plan.replanner) plan.replanner->reset(plan.start_state, model_(memory));
@@ -107,6 +113,7 @@ int TipCorrection::advance(CandidatePlan& plan, const ArmMeasurement& measuremen
       const Replan at =
           plan.replanner->settle(model, new_curvature_(memory), new_length_(memory), model);
       iterations = at.evaluations;
+      store_contacts(at, next);
       Matrix2d J = at.jacobian;
       J.col(1) *= kLengthScale;
       // The added term compensates the lag of a damped body, which is proportional to its speed.
@@ -118,6 +125,7 @@ int TipCorrection::advance(CandidatePlan& plan, const ArmMeasurement& measuremen
       if (!paused) shift += move;
       const Replan replan = plan.replanner->step(model, aim.tip + shift, model);
       iterations = replan.evaluations;
+      store_contacts(replan, next);
       if (replan.status != ReplanStatus::InvalidInput) {
         shift_(next) = shift;
         desired = {replan.curvature, replan.length / kLengthScale};
@@ -132,6 +140,29 @@ int TipCorrection::advance(CandidatePlan& plan, const ArmMeasurement& measuremen
   added_(next) = added;
   store(desired, damping_curvature, memory, next);
   return iterations;
+}
+
+void TipCorrection::store_contacts(const Replan& replan, std::span<double> next) const noexcept {
+  for (std::size_t i = 0; i < std::min(contact_count_, replan.contacts.size()); ++i) {
+    const ContactState& contact = replan.contacts[i];
+    pressing_(next).col(static_cast<Eigen::Index>(i)) =
+        Vector2d(contact.loaded ? contact.force : 0.0, replan.length - contact.arc_length);
+  }
+}
+
+std::span<const MeasuredContact> TipCorrection::modelled_contacts(
+    const CandidatePlan& plan, std::span<const double> memory) noexcept {
+  contacts_.clear();
+  for (std::size_t i = 0; i < plan.plan.contacts.size(); ++i) {
+    const auto pressing = pressing_(memory).col(static_cast<Eigen::Index>(i));
+    if (!(pressing[0] > 0.0)) continue;
+    MeasuredContact contact;
+    contact.position = frame_.to_base(plan.plan.contacts[i].center);
+    contact.force = pressing[0];
+    contact.arc_length = arm_length_ - pressing[1];
+    contacts_.push_back(contact);
+  }
+  return contacts_;
 }
 
 /// Stores the actuation at which the next period ends.
@@ -216,9 +247,10 @@ double TipCorrection::reduce_gain(const Vector2d& target, const Vector2d& error,
 /// An integral excites the free end with a gain above the damping 2 zeta omega of its fundamental
 /// mode. That of a cantilever falls with the fourth power of its length.
 double TipCorrection::stable_gain(const ArmMeasurement& measurement,
+                                  std::span<const MeasuredContact> contacts,
                                   std::span<const double> memory) const noexcept {
   double free = clamped_ ? arm_length_ : std::max<double>(new_length_(memory), kLengthScale);
-  for (const MeasuredContact& contact : measurement.contacts)
+  for (const MeasuredContact& contact : contacts)
     if (!contact.is_guide) free = std::min(free, arm_length_ - contact.arc_length);
   const double ratio = arm_length_ / std::max(free, kLengthScale);
   return std::min(options_.gain, kDampingFraction * measurement.fundamental_mode_damping * ratio *

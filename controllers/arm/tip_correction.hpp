@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "controllers/arm/candidate_plans.hpp"
 #include "controllers/arm/contact_plan_options.hpp"
@@ -27,6 +28,8 @@ class TipCorrection {
   /// Adds its memory, which begins with the actuation of `start`; then that of the elastic model.
   void add_memory(const CandidatePlan::Row& start, MemoryLayout& layout);
   void add_model(const CandidatePlan& plan, MemoryLayout& layout);
+  /// For the modelled contacts of plans with at most `count` contacts.
+  void add_contacts(std::size_t count, MemoryLayout& layout);
   void reset_model(const CandidatePlan& plan, std::span<double> memory) const noexcept;
 
   /// Aim of a step.
@@ -44,7 +47,13 @@ class TipCorrection {
 
   /// Largest gain, up to the setting, that does not excite the free end.
   [[nodiscard]] double stable_gain(const ArmMeasurement& measurement,
+                                   std::span<const MeasuredContact> contacts,
                                    std::span<const double> memory) const noexcept;
+
+  /// Contacts of the plan that press in the elastic model, at the last step; valid until the next
+  /// call.
+  [[nodiscard]] std::span<const MeasuredContact> modelled_contacts(
+      const CandidatePlan& plan, std::span<const double> memory) noexcept;
 
   /// Last corrected actuation, at rest.
   [[nodiscard]] PlanActuation last(std::span<const double> memory) const noexcept;
@@ -83,6 +92,7 @@ class TipCorrection {
                                     const Eigen::Vector2d& error_rate) const noexcept;
   void locate_obstacles(const CandidatePlan& plan, const ArmMeasurement& measurement,
                         std::span<double> model) const noexcept;
+  void store_contacts(const Replan& replan, std::span<double> next) const noexcept;
   void store(const Eigen::Vector2d& desired, double damping_curvature,
              std::span<const double> memory, std::span<double> next) const noexcept;
 
@@ -104,6 +114,10 @@ class TipCorrection {
   Slot<double> gain_scale_;         // while it does
   Slot<bool> paused_;
   Block model_;
+  /// Of the planned contacts in the model: force, 0 of open ones [N], and the length past them [m].
+  MatrixSlot<Eigen::Matrix2Xd> pressing_;
+  std::size_t contact_count_ = 0;
+  std::vector<MeasuredContact> contacts_;
 };
 
 }  // namespace tendril

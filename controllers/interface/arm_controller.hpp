@@ -244,7 +244,7 @@ struct BodySpring {
 };
 
 /// Contacts that a controller works by: of the tip; the force on what it holds, of which the
-/// moments of its drives tell; of any place of the body.
+/// moments of its drives tell; those along a body that rests on them, of which it has a model.
 enum class ContactNeed { None, Tip, Grip, Body };
 
 class ArmController;
@@ -327,7 +327,8 @@ class ArmController : public Controller {
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Tells whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
-  /// The contacts without which its task is nothing: by sensors it works if they tell of these.
+  /// The contacts without which its task is nothing: by sensors it works if they tell of these, or
+  /// without knowing those along the body.
   [[nodiscard]] virtual ContactNeed needs_contacts() const noexcept { return ContactNeed::None; }
   /// Tells whether it needs tip_response too.
   [[nodiscard]] virtual bool senses_response() const noexcept { return senses_contacts(); }

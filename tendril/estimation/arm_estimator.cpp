@@ -42,6 +42,9 @@ const ArmEstimatorOptions& checked(const ArmEstimatorOptions& options, int tendo
   require(object, "force_noise", options.force_noise, kNotNegative, "N/sqrt(s)");
   require(object, "friction_deviation", options.friction_deviation, kNotNegative);
   require(object, "friction_time", options.friction_time, kPositive, "s");
+  require(object, "load_deviation", options.load_deviation, kNotNegative, "rad");
+  require(object, "offset_deviation", options.offset_deviation, kNotNegative, "m");
+  require(object, "contact_time", options.contact_time, kPositive, "s");
   require(object, "start_bend", options.start_bend, kNotNegative, "rad");
   require(object, "start_rate", options.start_rate, kNotNegative, "rad/s");
   require(object, "start_force", options.start_force, kNotNegative, "N");
@@ -50,9 +53,9 @@ const ArmEstimatorOptions& checked(const ArmEstimatorOptions& options, int tendo
 
 }  // namespace
 
-ArmEstimatorMemory::ArmEstimatorMemory(int n, int t, std::span<const Sensor> sensors,
-                                       double timestep) {
-  const int N = 2 * n + 3 + t;
+ArmEstimatorMemory::ArmEstimatorMemory(int n, int t, bool disturbed,
+                                       std::span<const Sensor> sensors, double timestep) {
+  const int N = 2 * n + 3 + t + (disturbed ? n + 3 : 0);
   int values = 0, times = 1;
   for (const Sensor& sensor : sensors) {
     delays.push_back(static_cast<int>(std::lround(sensor.delay / timestep)));
@@ -82,7 +85,8 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
     : arm_(arm),
       sensors_(arm, sensors),
       options_(checked(options, arm.tendon_count())),
-      memory_(arm.coordinate_count(), arm.tendon_count(), sensors, options.timestep) {
+      memory_(arm.coordinate_count(), arm.tendon_count(), arm.parameters().disturbed, sensors,
+              options.timestep) {
   const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), N = arm.state_size();
   arrived_.assign(memory_.delays.size(), 0);
   moment_noise_ = options.bend_noise * arm.scale_moment();
@@ -96,7 +100,11 @@ ArmEstimator::ArmEstimator(const ElasticArm& arm, std::vector<Sensor> sensors,
     tension_noise_ = VectorXd::Map(deviations.data(), t);
     by_tension_.setZero(n, t);
   }
-  stacked_.setZero(N + n + 3 + t + tension_noise_.size(), N);
+  contact_deviation_.setZero(arm.load_count() + arm.offset_count());
+  for (Eigen::Index k = 0; k < arm.load_count(); ++k)
+    if (arm.moves(k)) contact_deviation_[k] = options.load_deviation;
+  contact_deviation_.tail(arm.offset_count()).setConstant(options.offset_deviation);
+  stacked_.setZero(N + n + 3 + t + contact_deviation_.size() + tension_noise_.size(), N);
   by_x_.setZero(residual_.size(), N);
   noise_.setZero(n, n);
   input_ = {VectorXd::Zero(t), VectorXd::Zero(n), {}};
@@ -131,7 +139,8 @@ void ArmEstimator::start(std::span<double> memory, const VectorXd& q) const noex
   deviations.head(n) = options_.start_bend * arm_.scale();
   deviations.segment(n, n) = options_.start_rate * arm_.scale();
   deviations.segment<3>(2 * n).setConstant(options_.start_force);
-  deviations.tail(t).setConstant(options_.friction_deviation);
+  deviations.segment(2 * n + 3, t).setConstant(options_.friction_deviation);
+  deviations.tail(contact_deviation_.size()) = contact_deviation_;
   memory_.now.x(memory) = memory_.oldest.x(std::span<const double>(memory));
   memory_.now.L(memory) = memory_.oldest.L(std::span<const double>(memory));
 }
@@ -155,7 +164,9 @@ void ArmEstimator::load_input(std::span<const double> memory, const Time& time) 
 /// One step of x_ and L_ with input_.
 void ArmEstimator::predict() noexcept {
   const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count(), N = arm_.state_size();
+  const Eigen::Index c = contact_deviation_.size(), contact = 2 * n + 3 + t;
   const double h = options_.timestep, keep = std::exp(-h / options_.friction_time);
+  const double keep_contact = std::exp(-h / options_.contact_time);
   const ElasticArm::Balance& balance = arm_.linearize(x_, input_);
   const auto& factor = arm_.step_factor(h);
 
@@ -165,6 +176,7 @@ void ArmEstimator::predict() noexcept {
   F_.block(n, n, n, n) = balance.mass;
   F_.block(n, 2 * n, n, 3) = h * balance.by_force;
   F_.block(n, 2 * n + 3, n, t) = h * balance.by_friction;
+  F_.block(n, contact, n, arm_.load_count()) = h * balance.by_load;
   auto rates = F_.middleRows(n, n);
   factor.solveInPlace(rates);
   gain_.head(n).noalias() = balance.mass * x_.segment(n, n);
@@ -174,32 +186,37 @@ void ArmEstimator::predict() noexcept {
   F_.topRows(n) = h * rates;
   F_.topLeftCorner(n, n).diagonal().array() += 1.0;
   F_.block<3, 3>(2 * n, 2 * n).setIdentity();
-  F_.bottomRightCorner(t, t).diagonal().setConstant(keep);
+  F_.diagonal().segment(2 * n + 3, t).setConstant(keep);
+  F_.diagonal().tail(c).setConstant(keep_contact);
 
   stacked_.setZero();
   stacked_.topRows(N).noalias() = L_.transpose() * F_.transpose();
-  noise_ = (std::sqrt(h) * moment_noise_).asDiagonal();
+  noise_.setZero();
+  noise_.diagonal() = std::sqrt(h) * moment_noise_.cwiseProduct(arm_.exposure(input_.base));
   factor.solveInPlace(noise_);  // column k: what the noise of moment k does to q'
   stacked_.block(N, n, n, n) = noise_.transpose();
   stacked_.block(N, 0, n, n) = h * noise_.transpose();
   stacked_.block<3, 3>(N + n, 2 * n).diagonal().setConstant(options_.force_noise * std::sqrt(h));
-  stacked_.block(N + n + 3, N - t, t, t)
+  stacked_.block(N + n + 3, 2 * n + 3, t, t)
       .diagonal()
       .setConstant(options_.friction_deviation * std::sqrt(1.0 - keep * keep));
+  stacked_.block(N + n + 3 + t, contact, c, c).diagonal() =
+      std::sqrt(1.0 - keep_contact * keep_contact) * contact_deviation_;
   if (tension_noise_.size() > 0) {  // column k: what the noise of tension k does to q'
     by_tension_.noalias() = -h * arm_.tendons().jacobian().transpose();
     for (Eigen::Index k = 0; k < t; ++k)
       by_tension_.col(k) *= tension_noise_[k] * (1.0 + x_[2 * n + 3 + k]);
     factor.solveInPlace(by_tension_);
-    stacked_.block(N + n + 3 + t, n, t, n) = by_tension_.transpose();
-    stacked_.block(N + n + 3 + t, 0, t, n) = h * by_tension_.transpose();
+    stacked_.block(N + n + 3 + t + c, n, t, n) = by_tension_.transpose();
+    stacked_.block(N + n + 3 + t + c, 0, t, n) = h * by_tension_.transpose();
   }
   triangularize(stacked_, workspace_);
   L_ = stacked_.topRows(N).transpose();
 
   x_.segment(n, n) = gain_.head(n);
   x_.head(n) += h * x_.segment(n, n);
-  x_.tail(t) *= keep;
+  x_.segment(2 * n + 3, t) *= keep;
+  x_.tail(c) *= keep_contact;
 }
 
 Innovation ArmEstimator::correct(std::span<const double> memory, const Time& time,
@@ -312,21 +329,29 @@ void ArmEstimator::mean(std::span<const double> memory, ArmEstimate& estimate) n
   estimate.q = x_.head(n);
   estimate.q_rate = x_.segment(n, n);
   estimate.force = x_.segment<3>(2 * n);
-  estimate.friction = x_.tail(t);
+  estimate.friction = x_.segment(2 * n + 3, t);
   const Time& now = time(memory, 0);
   const BaseState base{now.feed(memory), now.spin(memory)};
   estimate.X_BE = arm_.pose(estimate.q, base, {}, jacobian_);
   estimate.X_BE.translation() = arm_.position(x_, base, {}, by_q_, by_force_);
+  if (arm_.offset_count() > 0) estimate.X_BE.translation() += x_.tail<3>();
+  const VectorXd& exposure = arm_.exposure(base);
+  estimate.q = estimate.q.cwiseProduct(exposure);
+  estimate.q_rate = estimate.q_rate.cwiseProduct(exposure);
 }
 
 void ArmEstimator::estimate(std::span<const double> memory, ArmEstimate& estimate) noexcept {
   const Eigen::Index n = arm_.coordinate_count();
   mean(memory, estimate);
-  estimate.covariance.noalias() = L_ * L_.transpose();
   by_tip_.noalias() = jacobian_ * L_.topRows(n);
   by_tip_.topRows<3>().noalias() = by_q_ * L_.topRows(n);
   by_tip_.topRows<3>().noalias() += by_force_ * L_.middleRows<3>(2 * n);
+  if (arm_.offset_count() > 0) by_tip_.topRows<3>() += L_.bottomRows<3>();
   estimate.tip_covariance.noalias() = by_tip_ * by_tip_.transpose();
+  const Time& now = time(memory, 0);
+  const VectorXd& exposure = arm_.exposure({now.feed(memory), now.spin(memory)});
+  for (Eigen::Index k = 0; k < 2 * n; ++k) L_.row(k) *= exposure[k % n];
+  estimate.covariance.noalias() = L_ * L_.transpose();
 }
 
 }  // namespace tendril

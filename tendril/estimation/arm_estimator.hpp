@@ -20,6 +20,9 @@ struct ArmEstimatorOptions {
   double force_noise = 1.0;         ///< random walk of the external force [N/sqrt(s)], >= 0
   double friction_deviation = 0.1;  ///< of the share eta that tendons lose [], >= 0
   double friction_time = 1.0;       ///< in which friction forgets its share [s], > 0
+  double load_deviation = 1.0;      ///< of the loads d along the body [rad], >= 0
+  double offset_deviation = 0.02;   ///< of the tip's offset b [m], >= 0
+  double contact_time = 100.0;      ///< in which d and b are forgotten [s], > 0
   /// One per tendon: of its tension as input, independent in each step [N], >= 0; empty: 0.
   std::vector<double> tension_deviations{};
   double start_bend = 0.1;   ///< deviation of q at the start [rad], >= 0
@@ -34,7 +37,7 @@ struct ArmEstimate {
   Eigen::VectorXd friction;  ///< share eta of each tendon's tension that is gained
   Eigen::Isometry3d X_BE;    ///< pose of the tip, its uneven deflection included, without the twist
                              ///< of sections that turn
-  Eigen::MatrixXd covariance;                  ///< of [q, q', f, eta]: a state of ElasticArm
+  Eigen::MatrixXd covariance;                  ///< of [q, q', f, eta, d, b]: a state of ElasticArm
   Eigen::Matrix<double, 6, 6> tip_covariance;  ///< of tip position [m] and direction z
 };
 
@@ -47,8 +50,10 @@ struct Innovation {
 
 /// Memory of an ArmEstimator between steps.
 struct ArmEstimatorMemory {
-  /// @param n,t  coordinates and tendons of the arm
-  ArmEstimatorMemory(int n, int t, std::span<const Sensor> sensors, double timestep);
+  /// @param n,t      coordinates and tendons of the arm
+  /// @param disturbed  ElasticArmParameters::disturbed
+  ArmEstimatorMemory(int n, int t, bool disturbed, std::span<const Sensor> sensors,
+                     double timestep);
 
   /// A time of the ring: the input that led to it, and what was read then.
   struct Time {
@@ -70,7 +75,7 @@ struct ArmEstimatorMemory {
 /// Recursive estimate of a moving arm: an extended Kalman filter whose covariance is L L^T.
 ///
 ///     process    one step of ElasticArm::step_factor, with white noise of the moments; f a random
-///                walk; eta a first-order Gauss-Markov process
+///                walk; eta, d and b first-order Gauss-Markov processes
 ///     L          predicted by a QR factorization of [F L, noise]^T, corrected by Potter's update,
 ///                one component of a reading at a time: symmetric and positive by construction
 ///     delays     a ring of the last inputs and readings, and the state at its oldest time. A late
@@ -130,7 +135,8 @@ class ArmEstimator {
   ArmEstimatorMemory memory_;
   std::vector<int> arrived_;  // in this step, by sensor
   Eigen::VectorXd x_, linearized_at_, residual_, gain_, phi_, moment_noise_, workspace_;
-  Eigen::VectorXd tension_noise_;  // empty: tensions are exact
+  Eigen::VectorXd tension_noise_;      // empty: tensions are exact
+  Eigen::VectorXd contact_deviation_;  // of [d, b]
   Eigen::MatrixXd L_, F_, stacked_, by_x_, noise_, by_tension_;
   ArmInput input_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, by_tip_;

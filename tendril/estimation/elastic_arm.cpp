@@ -1,5 +1,6 @@
 #include "tendril/estimation/elastic_arm.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -16,6 +17,7 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 constexpr double kDifference = 1e-6;  // of a coordinate, in units of its scale
+constexpr double kHeld = 1e-3;  // of its stiffness and damping that hold a section in the guide
 
 void require_count(const char* field, std::size_t count, int wanted) {
   if (count != static_cast<std::size_t>(wanted))
@@ -60,6 +62,14 @@ ElasticArmParameters checked(const ContinuumRobot& robot, ElasticArmParameters p
   require("elastic arm", "force_place.section", parameters.force_place.section,
           {-1.0, robot.section_count() - 1.0});
   require("elastic arm", "force_place.fraction", parameters.force_place.fraction, {0.0, 1.0});
+  require("elastic arm", "guide_length", parameters.guide_length, kNotNegative, "m");
+  for (int i = 0; i < robot.section_count() && parameters.guide_length > 0.0; ++i) {
+    const Section& section = robot.section(i);
+    if (section.is_extensible() ||
+        !std::ranges::equal(section.length_weights(), section.angle_weights()))
+      throw ModelError("elastic arm: guide_length: section " + std::to_string(i + 1) +
+                       ": must be even and of one length");
+  }
   return parameters;
 }
 
@@ -81,10 +91,12 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
       parameters_(checked(robot, parameters)),
       tendons_(robot, parameters.tendons),
       states_(robot.straight().begin(), robot.straight().end()),
+      exposure_(VectorXd::Ones(robot.coordinate_count())),
       scale_(VectorXd::Ones(robot.coordinate_count())),
       stiffness_(robot.coordinate_count()),
       damping_(robot.coordinate_count()),
       rest_(robot.coordinate_count()),
+      bent_(robot.coordinate_count()),
       q_(robot.coordinate_count()),
       load_(robot.coordinate_count()),
       shifted_load_(robot.coordinate_count()),
@@ -98,15 +110,19 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
     damping_[k] = spring.damping;
     rest_[k] = spring.rest;
   }
+  double root = 0.0;
   for (int i = 0; i < robot.section_count(); ++i) {
     const int k = robot.coordinate_index(i);
     if (!robot.section(i).bends_u()) scale_[k] = 0.0;
     if (!robot.section(i).bends_v()) scale_[k + 1] = 0.0;
     if (robot.section(i).is_extensible()) scale_[k + 2] = robot.section(i).max_length();
+    starts_.push_back(root);
+    root += robot.section(i).length();
     const double half = parameters.section_masses[static_cast<std::size_t>(i)] / 2.0;
     if (half == 0.0) continue;
     for (const double side : {-1.0, 1.0})
       masses_.push_back({{i, 0.5 + side / std::sqrt(12.0)}, half});
+    if (parameters.guide_length > 0.0) masses_.push_back({{i, 0.0}, 0.0});  // in the guide
   }
   if (parameters.root_mass > 0.0) masses_.push_back({{0, 0.0}, parameters.root_mass});
   if (parameters.payload > 0.0) masses_.push_back({on_arm({}), parameters.payload});
@@ -128,8 +144,7 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
         parameters.uneven_stiffnesses.empty()
             ? (1.0 / stiffness_[k] + 1.0 / stiffness_[k + 1]) / 2.0
             : 1.0 / parameters.uneven_stiffnesses[static_cast<std::size_t>(i)];
-    uneven_[static_cast<std::size_t>(i)] = {compliance, mean, square - mean * mean,
-                                            beyond + mass / 2.0};
+    uneven_[static_cast<std::size_t>(i)] = {compliance, mean, square - mean * mean, mass, beyond};
     beyond += mass;
   }
   const Eigen::MatrixXd& by_q = tendons_.jacobian();
@@ -138,8 +153,12 @@ ElasticArm::ElasticArm(const ContinuumRobot& robot, const ElasticArmParameters& 
   const Eigen::Map<const VectorXd> dampings(parameters_.tendon_dampings.data(), held_.size());
   held_stiffness_ = by_q.transpose() * held_.asDiagonal() * by_q;
   held_damping_ = by_q.transpose() * dampings.asDiagonal() * by_q;
-  balance_ = {VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n), Eigen::MatrixXd::Zero(n, n),
-              Eigen::MatrixXd::Zero(n, 3), Eigen::MatrixXd::Zero(n, tendon_count())};
+  balance_ = {VectorXd::Zero(n),
+              Eigen::MatrixXd::Zero(n, n),
+              Eigen::MatrixXd::Zero(n, n),
+              Eigen::MatrixXd::Zero(n, 3),
+              Eigen::MatrixXd::Zero(n, tendon_count()),
+              Eigen::MatrixXd::Zero(n, load_count())};
   step_.setIdentity(n, n);
   factor_.compute(step_);
 }
@@ -156,16 +175,83 @@ double ElasticArm::force_share(int section) const noexcept {
   return section < pushed.section ? 1.0 : 0.0;
 }
 
-void ElasticArm::set_states(const Eigen::Ref<const VectorXd>& q) noexcept {
+double ElasticArm::acting(Eigen::Index k) const noexcept { return std::max(exposure_[k], kHeld); }
+
+const VectorXd& ElasticArm::exposure(const BaseState& base) noexcept {
+  feed_ = base.feed;
+  base_ = base;
+  if (parameters_.guide_length <= 0.0) return exposure_;
+  double inside = 0.0;
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    const double L = robot_.section(i).length();
+    const double out = feed_ + starts_[static_cast<std::size_t>(i)] + L - parameters_.guide_length;
+    const double e = std::clamp(out / L, 0.0, 1.0);
+    exposure_.segment<2>(robot_.coordinate_index(i)).setConstant(e);
+    inside += (1.0 - e) * L;
+  }
+  base_.feed += inside;
+  return exposure_;
+}
+
+/// Puts the sections where q bends them; what of them is in the guide has no length there.
+void ElasticArm::set_states(const Eigen::Ref<const VectorXd>& q, const BaseState& base) noexcept {
   for (SectionState& state : states_) state.phi = 0.0;  // what was computed before does not matter
-  from_coordinates(robot_, q, states_);
+  (void)exposure(base);
+  if (parameters_.guide_length <= 0.0) {
+    from_coordinates(robot_, q, states_);
+    return;
+  }
+  bent_ = exposure_.cwiseProduct(q);
+  from_coordinates(robot_, bent_, states_);
+  for (int i = 0; i < robot_.section_count(); ++i)
+    states_[static_cast<std::size_t>(i)].extension =
+        (exposure_[robot_.coordinate_index(i)] - 1.0) * robot_.section(i).length();
+  spread_masses();
+}
+
+/// Puts the masses of a section's part outside the guide at its two points, and that inside at its
+/// middle.
+void ElasticArm::spread_masses() noexcept {
+  auto point = masses_.begin();
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    const double mass = parameters_.section_masses[static_cast<std::size_t>(i)];
+    if (mass == 0.0) continue;
+    const double e = exposure_[robot_.coordinate_index(i)];
+    for (const double side : {-1.0, 1.0})
+      *point++ = {{i, 1.0 - e * (0.5 - side / std::sqrt(12.0))}, e * mass / 2.0};
+    *point++ = {{i, (1.0 - e) / 2.0}, (1.0 - e) * mass};
+  }
+}
+
+/// The fraction of its section's part outside the guide.
+std::optional<double> ElasticArm::outside(const BodyPlace& place) const noexcept {
+  const double e = exposure_[robot_.coordinate_index(place.section)];
+  if (e == 1.0) return place.fraction;
+  const double past = place.fraction - (1.0 - e);
+  if (past <= 0.0) return std::nullopt;
+  return past / e;
+}
+
+/// Pose and Jacobian of a place, for `states_`.
+Eigen::Isometry3d ElasticArm::place_pose(const BodyPlace& place,
+                                         JacobianRef jacobian) const noexcept {
+  const std::optional<double> fraction = outside(place);
+  if (!fraction) {
+    jacobian.setZero();
+    const double along = starts_[static_cast<std::size_t>(place.section)] +
+                         place.fraction * robot_.section(place.section).length();
+    return base_pose({feed_ + along, base_.spin});
+  }
+  const Eigen::Isometry3d pose =
+      backbone_jacobian(robot_, states_, base_, place.section, *fraction, jacobian);
+  for (Eigen::Index k = 0; k < exposure_.size(); ++k) jacobian.col(k) *= exposure_[k];
+  return pose;
 }
 
 Eigen::Isometry3d ElasticArm::pose(const Eigen::Ref<const VectorXd>& q, const BaseState& base,
                                    BodyPlace place, JacobianRef jacobian) noexcept {
-  set_states(q);
-  place = on_arm(place);
-  return backbone_jacobian(robot_, states_, base, place.section, place.fraction, jacobian);
+  set_states(q, base);
+  return place_pose(on_arm(place), jacobian);
 }
 
 Vector3d ElasticArm::position(const VectorXd& x, const BaseState& base, BodyPlace place,
@@ -175,22 +261,25 @@ Vector3d ElasticArm::position(const VectorXd& x, const BaseState& base, BodyPlac
   Vector3d p = pose(x.head(coordinate_count()), base, place, jacobian_).translation();
   by_q = jacobian_.topRows<3>();
   by_force.setZero();
-  for (int i = 0; i <= place.section; ++i) {
+  const std::optional<double> fraction = outside(place);
+  for (int i = 0; i <= place.section && fraction; ++i) {
     const UnevenBend& uneven = uneven_[static_cast<std::size_t>(i)];
     const Section& section = robot_.section(i);
-    const double c = i < place.section ? 1.0 : place.fraction;
+    const int k = robot_.coordinate_index(i);
+    const double e = exposure_[k], c = i < place.section ? 1.0 : *fraction;
+    if (e == 0.0) continue;
     const double L = section.length() + states_[static_cast<std::size_t>(i)].extension;
-    const double compliance = uneven.variance * uneven.compliance * L * L * c * c * (3.0 - 2.0 * c);
-    const Vector3d F =
-        uneven.mass * parameters_.gravity + force_share(i) * x.segment<3>(2 * coordinate_count());
-    const Vector3d t = backbone_jacobian(robot_, states_, base, i, 0.5, jacobian_).linear().col(2);
+    const double compliance =
+        uneven.variance * e * uneven.compliance * L * L * c * c * (3.0 - 2.0 * c);
+    const Vector3d F = (uneven.beyond + e * uneven.own / 2.0) * parameters_.gravity +
+                       force_share(i) * x.segment<3>(2 * coordinate_count());
+    const Vector3d t = place_pose({i, 1.0 - 0.5 * e}, jacobian_).linear().col(2);
     const Vector3d across = F - t * t.dot(F);
     p += compliance * across;
     by_force += compliance * force_share(i) * (Matrix3d::Identity() - t * t.transpose());
     by_q.noalias() -= compliance * (t.dot(F) * Matrix3d::Identity() + t * F.transpose()) *
                       jacobian_.bottomRows<3>();
-    if (section.is_extensible())
-      by_q.col(robot_.coordinate_index(i) + 2) += 2.0 * compliance / L * across;
+    if (section.is_extensible()) by_q.col(k + 2) += 2.0 * compliance / L * across;
   }
   return p;
 }
@@ -201,27 +290,33 @@ Eigen::Vector2d ElasticArm::curvature(const VectorXd& x, const BaseState& base, 
   place = on_arm(place);
   const Section& section = robot_.section(place.section);
   const UnevenBend& uneven = uneven_[static_cast<std::size_t>(place.section)];
+  const Matrix3d R_PB =
+      pose(x.head(coordinate_count()), base, place, jacobian_).linear().transpose();
+  const std::optional<double> fraction = outside(place);
+  if (!fraction) {
+    by_q.setZero();
+    by_force.setZero();
+    return Eigen::Vector2d::Zero();
+  }
   const auto lengths = section.length_weights(), bends = section.angle_weights();
   std::size_t j = 0;  // the sub-section at the place
   double end = lengths[0];
   while (j + 1 < lengths.size() && end < place.fraction) end += lengths[++j];
   const double ratio = bends[j] / lengths[j];
-  const double share = force_share(place.section);
-  const double compliance = ratio * uneven.compliance * (uneven.mean - place.fraction);
-  const Vector3d F =
-      uneven.mass * parameters_.gravity + share * x.segment<3>(2 * coordinate_count());
-
-  const Matrix3d R_PB =
-      pose(x.head(coordinate_count()), base, place, jacobian_).linear().transpose();
-  rotation_jacobian(x.head(coordinate_count()), base, place, by_q);
-  for (Eigen::Index k = 0; k < by_q.cols(); ++k)  // the frame turns by w, the force in it by -w
-    by_q.col(k) = compliance * (R_PB * F.cross(Vector3d(by_q.col(k))));
-  by_force = compliance * share * R_PB;
   const int k = robot_.coordinate_index(place.section);
+  const double share = force_share(place.section), e = exposure_[k];
+  const double compliance = ratio * e * uneven.compliance * (uneven.mean - *fraction);
+  const Vector3d F = (uneven.beyond + e * uneven.own / 2.0) * parameters_.gravity +
+                     share * x.segment<3>(2 * coordinate_count());
+
+  rotation_jacobian(x.head(coordinate_count()), base, place, by_q);
+  for (Eigen::Index c = 0; c < by_q.cols(); ++c)  // the frame turns by w, the force in it by -w
+    by_q.col(c) = compliance * (R_PB * F.cross(Vector3d(by_q.col(c))));
+  by_force = compliance * share * R_PB;
   const double S = section.length() + states_[static_cast<std::size_t>(place.section)].extension;
-  const Eigen::Vector2d even = ratio / S * x.segment<2>(k);
-  by_q(0, k) += ratio / S;
-  by_q(1, k + 1) += ratio / S;
+  const Eigen::Vector2d even = ratio * e / S * x.segment<2>(k);
+  by_q(0, k) += ratio * e / S;
+  by_q(1, k + 1) += ratio * e / S;
   if (section.is_extensible()) by_q.col(k + 2).head<2>() -= even / S;
   return even + compliance * (R_PB * F).head<2>();
 }
@@ -229,17 +324,20 @@ Eigen::Vector2d ElasticArm::curvature(const VectorXd& x, const BaseState& base, 
 void ElasticArm::rotation_jacobian(
     const Eigen::Ref<const VectorXd>& q, const BaseState& base, BodyPlace place,
     Eigen::Ref<Eigen::Matrix<double, 3, Eigen::Dynamic>> jacobian) noexcept {
-  set_states(q);
+  set_states(q, base);
   place = on_arm(place);
   jacobian.setZero();
+  const std::optional<double> at = outside(place);
+  if (!at) return;
   Matrix3d R = base_pose(base).linear();
   for (int i = 0; i <= place.section; ++i) {
     const SectionState& state = states_[static_cast<std::size_t>(i)];
-    const double fraction = i < place.section ? 1.0 : place.fraction;
+    const double fraction = i < place.section ? 1.0 : *at;
     const double ratio = robot_.section(i).point_at(state.theta, fraction).tangent_ratio;
     const int k = robot_.coordinate_index(i);
-    // The section turns by the rotation vector ratio (-v, u, 0).
-    const Matrix3d J = ratio * R * left_jacobian(ratio * Vector3d(-q[k + 1], q[k], 0.0));
+    const double bend = ratio * exposure_[k];
+    // The section turns by the rotation vector bend (-v, u, 0).
+    const Matrix3d J = bend * R * left_jacobian(bend * Vector3d(-q[k + 1], q[k], 0.0));
     jacobian.col(k) = J.col(1);
     jacobian.col(k + 1) = -J.col(0);
     R = R * section_pose_at(robot_.section(i), state, fraction).linear();
@@ -248,10 +346,10 @@ void ElasticArm::rotation_jacobian(
 
 void ElasticArm::load(const VectorXd& q, const BaseState& base, const Vector3d& force,
                       VectorXd& moment, bool with_mass) noexcept {
-  set_states(q);
+  set_states(q, base);
   moment.setZero();
   const auto at = [&](const BodyPlace& place) {
-    backbone_jacobian(robot_, states_, base, place.section, place.fraction, jacobian_);
+    (void)place_pose(place, jacobian_);
     return jacobian_.topRows<3>();
   };
   for (const MassPoint& point : masses_) {
@@ -272,9 +370,13 @@ const ElasticArm::Balance& ElasticArm::balance(const VectorXd& x, const ArmInput
   tendons_.lengths(q_, tension_);
   tension_ = input.tension + held_.cwiseProduct(tension_);
   balance_.by_friction.noalias() = -tendons_.jacobian().transpose() * tension_.asDiagonal();
-  balance_.moment = input.moment + load_ - stiffness_.cwiseProduct(q_ - rest_) +
-                    balance_.by_friction.rowwise().sum();
-  balance_.moment.noalias() += balance_.by_friction * x.tail(t);
+  balance_.moment = input.moment + load_ + balance_.by_friction.rowwise().sum();
+  for (Eigen::Index k = 0; k < n; ++k)
+    balance_.moment[k] -= acting(k) * stiffness_[k] * (q_[k] - rest_[k]);
+  balance_.moment.noalias() += balance_.by_friction * x.segment(2 * n + 3, t);
+  balance_.by_load.diagonal() =
+      exposure_.cwiseProduct(stiffness_).cwiseProduct(scale_).head(load_count());
+  balance_.moment.noalias() += balance_.by_load * x.segment(2 * n + 3 + t, load_count());
   for (Eigen::Index k = 0; k < n; ++k) {
     if (moves(k)) continue;
     balance_.moment[k] = -stiffness_[k] * q_[k];
@@ -298,7 +400,8 @@ const ElasticArm::Balance& ElasticArm::linearize(const VectorXd& x,
     q_[k] = q;
     balance_.by_q.col(k) = (shifted_load_ - load_) / step;
   }
-  balance_.by_q.diagonal() -= stiffness_;
+  for (Eigen::Index k = 0; k < stiffness_.size(); ++k)
+    balance_.by_q(k, k) -= acting(k) * stiffness_[k];
   for (Eigen::Index t = 0; t < held_.size(); ++t) {
     const auto by_q = tendons_.jacobian().row(t);
     const double stiffness = held_[t] * (1.0 + x[2 * coordinate_count() + 3 + t]);
@@ -311,7 +414,8 @@ const ElasticArm::Balance& ElasticArm::linearize(const VectorXd& x,
 
 const Eigen::LLT<Eigen::MatrixXd>& ElasticArm::step_factor(double h) noexcept {
   step_ = balance_.mass + h * held_damping_ + h * h * held_stiffness_;
-  step_.diagonal() += h * damping_ + h * h * stiffness_;
+  for (Eigen::Index k = 0; k < coordinate_count(); ++k)
+    step_(k, k) += acting(k) * (h * damping_[k] + h * h * stiffness_[k]);
   for (Eigen::Index k = 0; k < coordinate_count(); ++k) {
     if (moves(k)) continue;
     const double own = step_(k, k);

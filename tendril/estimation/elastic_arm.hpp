@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <optional>
 #include <vector>
 
 #include "tendril/kinematics/continuum_robot.hpp"
@@ -42,7 +43,11 @@ struct ElasticArmParameters {
   /// [N/m] and with its rate [N s/m], >= 0, 0 of the others; empty: 0. Such a tendon has no
   /// compliance.
   std::vector<double> tendon_stiffnesses{}, tendon_dampings{};
-  BodyPlace force_place{};  ///< of the external force; default: the tip
+  BodyPlace force_place{};    ///< of the external force; default: the tip
+  double guide_length = 0.0;  ///< of a straight guide that begins at the base, through which an arm
+                              ///< of even sections of one length is fed; 0: none [m]
+  bool disturbed = false;  ///< by what nothing tells of, as contacts along the body and twist: the
+                           ///< state has d and b
 };
 
 /// Measured inputs of an arm in one step.
@@ -55,19 +60,27 @@ struct ArmInput {
 
 /// An arm of springs and masses on its constant-curvature sections. Its state is one vector,
 ///
-///     x = [ q (n), q' (n), f (3), eta (t) ]
+///     x = [ q (n), q' (n), f (3), eta (t), and of a disturbed arm d (n), b (3) ]
 ///
 /// with the external force f [N], base frame, at `force_place`. The share eta of the
-/// tension T is lost to friction, or gained: T (1 + eta) reaches the body. The balance
+/// tension T is lost to friction, or gained: T (1 + eta) reaches the body. Contacts along the body
+/// have the moments K scale d, and b is what sections of constant curvature leave out of the
+/// position of the tip: what contacts do within a section or in the clearance of a guide, and
+/// twist. The balance
 ///
 ///     T = measured + k l(q)
-///     r = moment - (dl/dq)^T T (1 + eta) + sum_j m_j J_j^T g + J^T f - K (q - rest)
+///     r = moment - (dl/dq)^T T (1 + eta) + sum_j m_j J_j^T g + J^T f + K (d scale - q + rest)
 ///     M q'' = r - D q',   M = sum_j m_j J_j^T J_j
 ///
 /// with the stiffness k of servos that hold tendons leaves out Coriolis forces and the inertia of
 /// rotations. D has the damping of these servos too. A section's mass is in two points that have
 /// its center of mass and moment of inertia while it is straight (Gauss-Legendre points). A
 /// coordinate across the plane that a section bends in stays at 0.
+///
+/// In a guide the body is straight. The q of the state are then the bends that the sections would
+/// have if the curvature of their part outside, a fraction e of their length, were that of all of
+/// them: they bend by e q, and e (K (q - rest) + D q') holds them, with e K scale d of contacts.
+/// `exposure` has e of each coordinate, 1 without a guide.
 ///
 /// Functions write into buffers of the object; nothing allocates after construction.
 /// Source: docs/theory/estimation.md, "The body". Tested by: elastic_arm_test.
@@ -87,6 +100,7 @@ class ElasticArm {
     Eigen::MatrixXd by_q;                               ///< dr/dq, n x n
     Eigen::Matrix<double, Eigen::Dynamic, 3> by_force;  ///< J^T, n x 3
     Eigen::MatrixXd by_friction;                        ///< n x t
+    Eigen::MatrixXd by_load;                            ///< n x load_count()
   };
 
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
@@ -97,8 +111,17 @@ class ElasticArm {
   [[nodiscard]] const std::vector<MassPoint>& masses() const noexcept { return masses_; }
   [[nodiscard]] int coordinate_count() const noexcept { return robot_.coordinate_count(); }
   [[nodiscard]] int tendon_count() const noexcept { return tendons_.tendon_count(); }
+  [[nodiscard]] int load_count() const noexcept {
+    return parameters_.disturbed ? coordinate_count() : 0;
+  }
+  [[nodiscard]] int offset_count() const noexcept { return parameters_.disturbed ? 3 : 0; }
+  /// Whether b moves a place.
+  [[nodiscard]] bool has_offset(BodyPlace place) const noexcept {
+    return parameters_.disturbed && place.fraction == 1.0 &&
+           on_arm(place).section == robot_.section_count() - 1;
+  }
   [[nodiscard]] int state_size() const noexcept {
-    return 2 * coordinate_count() + 3 + tendon_count();
+    return 2 * coordinate_count() + 3 + tendon_count() + load_count() + offset_count();
   }
   /// 1 of a bend, the length of the section at most [m] of an extension, 0 of what does not move:
   /// what deviations of bends are multiplied by where they are meant for all coordinates.
@@ -107,6 +130,11 @@ class ElasticArm {
   [[nodiscard]] bool moves(Eigen::Index k) const noexcept { return scale_[k] > 0.0; }
   /// Moments that hold each coordinate at its scale: K scale [N m], [N].
   [[nodiscard]] Eigen::VectorXd scale_moment() const { return stiffness_.cwiseProduct(scale_); }
+  /// The fraction e of each coordinate that is outside the guide; until the next call of any.
+  const Eigen::VectorXd& exposure(const BaseState& base) noexcept;
+  /// The fraction of a coordinate's stiffness and damping that acts, at the last base: e, and a
+  /// little in the guide, so that the state is defined there.
+  [[nodiscard]] double acting(Eigen::Index k) const noexcept;
   /// The coordinates at the rest of the springs.
   [[nodiscard]] const Eigen::VectorXd& rest() const noexcept { return rest_; }
 
@@ -117,9 +145,9 @@ class ElasticArm {
   /// z (rows 3-5) with respect to q, 6 x n.
   Eigen::Isometry3d pose(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base,
                          BodyPlace place, JacobianRef jacobian) noexcept;
-  /// Position of a place with the uneven deflection: a section under the mean shear force F_i bends
-  /// more at its start than at its end. Of a section of length L_i and mean bend stiffness K_i this
-  /// moves all that follows, and by 3 c^2 - 2 c^3 of it the point at fraction c,
+  /// Position of a place with the uneven deflection, without b: a section under the mean shear
+  /// force F_i bends more at its start than at its end. Of a section of length L_i and mean bend
+  /// stiffness K_i this moves all that follows, and by 3 c^2 - 2 c^3 of it the point at fraction c,
   ///
   ///     p = p(q) + sum_i V_i L_i^2 / K_i (I - t_i t_i^T) F_i,   F_i = m_i g / 2 + all beyond
   ///
@@ -160,7 +188,12 @@ class ElasticArm {
  private:
   [[nodiscard]] BodyPlace on_arm(BodyPlace place) const noexcept;
   [[nodiscard]] double force_share(int section) const noexcept;
-  void set_states(const Eigen::Ref<const Eigen::VectorXd>& q) noexcept;
+  void set_states(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base) noexcept;
+  void spread_masses() noexcept;
+  /// A place of the body outside the guide; nothing: it is in the guide.
+  [[nodiscard]] std::optional<double> outside(const BodyPlace& place) const noexcept;
+  [[nodiscard]] Eigen::Isometry3d place_pose(const BodyPlace& place,
+                                             JacobianRef jacobian) const noexcept;
   void load(const Eigen::VectorXd& q, const BaseState& base, const Eigen::Vector3d& force,
             Eigen::VectorXd& moment, bool with_mass) noexcept;
 
@@ -173,10 +206,14 @@ class ElasticArm {
   struct UnevenBend {
     double compliance = 0.0;  // 1 / K_i
     double mean, variance;    // of the fraction of the arc, weighted by the bend
-    double mass = 0.0;        // whose weight is F_i without f [kg]
+    double own = 0.0;         // mass of the section,
+    double beyond = 0.0;  // and of all beyond: the weight of own / 2 + beyond is F_i without f [kg]
   };
   std::vector<UnevenBend> uneven_;
-  Eigen::VectorXd scale_, stiffness_, damping_, rest_, q_, load_, shifted_load_;
+  std::vector<double> starts_;  // of the sections, from the root [m]
+  BaseState base_;     // of `states_`; its feed puts the root where the body leaves the guide
+  double feed_ = 0.0;  // of the root itself [m]
+  Eigen::VectorXd exposure_, scale_, stiffness_, damping_, rest_, bent_, q_, load_, shifted_load_;
   Eigen::VectorXd held_;                           // k: stiffness of servos, by tendon
   Eigen::MatrixXd held_stiffness_, held_damping_;  // n x n: of these servos
   Eigen::VectorXd tension_;                        // of the last balance

@@ -79,10 +79,12 @@ void ArmSensors::expect(int s, ElasticArm& arm, const VectorXd& x, const ArmInpu
   const Eigen::Index n = arm.coordinate_count(), t = tendon_count_;
   by_x_.setZero();
   switch (sensor.kind) {
-    case SensorKind::Coordinates:
-      expected_.head(n) = x.head(n);
-      by_x_.topLeftCorner(n, n).setIdentity();
+    case SensorKind::Coordinates: {
+      const VectorXd& exposure = arm.exposure(input.base);
+      expected_.head(n) = exposure.cwiseProduct(x.head(n));
+      by_x_.topLeftCorner(n, n).diagonal() = exposure;
       return;
+    }
     case SensorKind::TendonLength: {
       const auto& compliances = arm.parameters().tendon_compliances;
       q_ = x.head(n);
@@ -100,6 +102,9 @@ void ArmSensors::expect(int s, ElasticArm& arm, const VectorXd& x, const ArmInpu
       expected_.head<3>() = arm.position(x, input.base, sensor.place, by_q_, by_force_);
       by_x_.topLeftCorner(3, n) = by_q_;
       by_x_.block<3, 3>(0, 2 * n) = by_force_;
+      if (!arm.has_offset(sensor.place)) return;
+      expected_.head<3>() += x.tail<3>();
+      by_x_.topRightCorner<3, 3>().setIdentity();
       return;
     case SensorKind::Direction:
       R_BP_ = arm.pose(x.head(n), input.base, sensor.place, jacobian_).linear();

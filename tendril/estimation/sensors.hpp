@@ -37,9 +37,9 @@ struct Sensor {
 /// The common measurement model: what each sensor reads at a state x (ElasticArm) and input, and
 /// its derivative. At rest: inertia does not count in the force on the base.
 ///
-///     coordinates    q
+///     coordinates    e q                                   e: ElasticArm::exposure
 ///     lengths    (dl/dq) (q - straight) - c T (1 + eta)    the tendon stretches by c T
-///     positions and curvatures     ElasticArm::position, ElasticArm::curvature
+///     positions and curvatures     ElasticArm::position, of the tip with b; ElasticArm::curvature
 ///     force      sum_j m_j g + f,   moment   sum_j p_j x m_j g + p x f
 ///
 /// Source: docs/theory/estimation.md, "Sensors". Tested by: sensors_test.

@@ -15,13 +15,19 @@ StaticEstimator::StaticEstimator(const ElasticArm& arm, std::vector<Sensor> sens
   require("static estimator", "bend_deviation", options.bend_deviation, kPositive, "rad");
   require("static estimator", "force_deviation", options.force_deviation, kPositive, "N");
   require("static estimator", "friction_deviation", options.friction_deviation, kPositive);
+  require("static estimator", "load_deviation", options.load_deviation, kPositive, "rad");
+  require("static estimator", "offset_deviation", options.offset_deviation, kPositive, "m");
   require("static estimator", "max_iterations", options.max_iterations, {.low = 1.0});
   require("static estimator", "tolerance", options.tolerance, kPositive);
-  const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), size = n + 3 + t;
+  const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count();
+  const Eigen::Index size = n + 3 + t + arm.load_count() + arm.offset_count();
   const Eigen::Index rows = std::max<Eigen::Index>({n, 3, t, sensors_.largest_row_count()});
   moment_weight_ = (options.bend_deviation * arm.scale_moment()).cwiseInverse();
   for (Eigen::Index k = 0; k < n; ++k)
     if (!arm.moves(k)) moment_weight_[k] = 1.0;
+  acting_weight_ = moment_weight_;
+  contact_weight_.setConstant(arm.load_count() + arm.offset_count(), 1.0 / options.load_deviation);
+  contact_weight_.tail(arm.offset_count()).setConstant(1.0 / options.offset_deviation);
   estimate_.x.setZero(arm.state_size());
   estimate_.covariance.setZero(size, size);
   trial_ = estimate_.x;
@@ -46,24 +52,31 @@ void StaticEstimator::add(Eigen::Index rows) noexcept {
 double StaticEstimator::normal_equations(const VectorXd& x, const ArmInput& input,
                                          std::span<const Reading> readings) noexcept {
   const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
+  const Eigen::Index c = contact_weight_.size(), l = arm_.load_count();
   const double force_weight = 1.0 / options_.force_deviation;
   const double friction_weight = 1.0 / options_.friction_deviation;
   normal_.setZero();
   normal_.diagonal().segment(n, 3).setConstant(force_weight * force_weight);
-  normal_.diagonal().tail(t).setConstant(friction_weight * friction_weight);
+  normal_.diagonal().segment(n + 3, t).setConstant(friction_weight * friction_weight);
+  normal_.diagonal().tail(c) = contact_weight_.cwiseAbs2();
   gradient_.head(n).setZero();
   gradient_.segment<3>(n) = -force_weight * force_weight * x.segment<3>(2 * n);
-  gradient_.tail(t) = -friction_weight * friction_weight * x.tail(t);
+  gradient_.segment(n + 3, t) = -friction_weight * friction_weight * x.segment(2 * n + 3, t);
+  gradient_.tail(c) = -contact_weight_.cwiseAbs2().cwiseProduct(x.tail(c));
   double cost = force_weight * force_weight * x.segment<3>(2 * n).squaredNorm() +
-                friction_weight * friction_weight * x.tail(t).squaredNorm();
-  estimate_.residual_count = static_cast<int>(3 + t);
+                friction_weight * friction_weight * x.segment(2 * n + 3, t).squaredNorm() +
+                contact_weight_.cwiseProduct(x.tail(c)).squaredNorm();
+  estimate_.residual_count = static_cast<int>(3 + t + c);
 
   const ElasticArm::Balance& balance = arm_.linearize(x, input);
-  const auto weights = moment_weight_.asDiagonal();
-  residual_.head(n) = -moment_weight_.cwiseProduct(balance.moment);
+  for (Eigen::Index k = 0; k < n; ++k) acting_weight_[k] = moment_weight_[k] / arm_.acting(k);
+  const auto weights = acting_weight_.asDiagonal();
+  residual_.head(n) = -acting_weight_.cwiseProduct(balance.moment);
   by_y_.topLeftCorner(n, n) = weights * balance.by_q;
   by_y_.block(0, n, n, 3) = weights * balance.by_force;
-  by_y_.topRightCorner(n, t) = weights * balance.by_friction;
+  by_y_.block(0, n + 3, n, t) = weights * balance.by_friction;
+  by_y_.topRightCorner(n, c).setZero();
+  by_y_.block(0, n + 3 + t, n, l) = weights * balance.by_load;
   cost += residual_.head(n).squaredNorm();
   add(n);
 
@@ -83,7 +96,7 @@ double StaticEstimator::normal_equations(const VectorXd& x, const ArmInput& inpu
       --estimate_.residual_count;
     }
     by_y_.topLeftCorner(rows, n) = weight * by_x_.topLeftCorner(rows, n);
-    by_y_.topRightCorner(rows, 3 + t) = weight * by_x_.topRightCorner(rows, 3 + t);
+    by_y_.topRightCorner(rows, 3 + t + c) = weight * by_x_.topRightCorner(rows, 3 + t + c);
     cost += residual_.head(rows).squaredNorm();
     add(rows);
   }
@@ -93,7 +106,7 @@ double StaticEstimator::normal_equations(const VectorXd& x, const ArmInput& inpu
 const StaticEstimate& StaticEstimator::solve(const ArmInput& input,
                                              std::span<const Reading> readings,
                                              const VectorXd& start) noexcept {
-  const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
+  const Eigen::Index n = arm_.coordinate_count();
   VectorXd& x = estimate_.x;
   x.setZero();
   x.head(n) = start;
@@ -110,7 +123,7 @@ const StaticEstimate& StaticEstimator::solve(const ArmInput& input,
     const double size = std::sqrt(std::max(0.0, step_.dot(gradient_)));  // in deviations
     trial_ = x;
     trial_.head(n) += step_.head(n);
-    trial_.tail(3 + t) += step_.tail(3 + t);
+    trial_.tail(step_.size() - n) += step_.tail(step_.size() - n);
     const double trial_cost = normal_equations(trial_, input, readings);
     if (trial_cost <= cost) {
       x.swap(trial_);

@@ -21,6 +21,8 @@ struct StaticEstimatorOptions {
   double bend_deviation = 0.02;     ///< of the balance, as the bend that it would hold [rad], > 0
   double force_deviation = 3.0;     ///< of the external force, each component [N], > 0
   double friction_deviation = 0.1;  ///< of the share eta that tendons lose [], > 0
+  double load_deviation = 1.0;      ///< of the loads d along the body [rad], > 0
+  double offset_deviation = 0.02;   ///< of the tip's offset b [m], > 0
   int max_iterations = 50;          ///< >= 1
   double tolerance = 1e-9;          ///< largest last step, in deviations of the estimate, > 0
 };
@@ -32,13 +34,14 @@ struct StaticEstimate {
   double cost = 0.0;  ///< sum of squares of all normalized residuals
   int residual_count = 0;
   Eigen::VectorXd x;           ///< state of ElasticArm, q' = 0
-  Eigen::MatrixXd covariance;  ///< of x without q': [q, f, eta]
+  Eigen::MatrixXd covariance;  ///< of x without q': [q, f, eta, d, b]
 };
 
 /// An arm at rest from one reading of each sensor: the least squares of
 ///
 ///     (h(x) - z) / sigma  of all readings,   r(x) / (K scale bend_deviation)  the balance,
-///     f / force_deviation,   eta / friction_deviation
+///     f / force_deviation,   eta / friction_deviation,   d / load_deviation,
+///     b / offset_deviation
 ///
 /// by Gauss and Newton with Marquardt's damping. The covariance is the inverse of the normal
 /// matrix: right while the model is nearly linear within it. Bends of extensible sections are
@@ -70,7 +73,8 @@ class StaticEstimator {
   ArmSensors sensors_;
   StaticEstimatorOptions options_;
   StaticEstimate estimate_;
-  Eigen::VectorXd moment_weight_, residual_, gradient_, step_, trial_;
+  Eigen::VectorXd moment_weight_, acting_weight_, contact_weight_, residual_, gradient_, step_,
+      trial_;
   Eigen::MatrixXd by_x_, by_y_, normal_, damped_;
   Eigen::LLT<Eigen::MatrixXd> factor_;
 };

@@ -37,7 +37,8 @@ ContactPlan plan_of(const ElasticCase& c) {
           .scene = c.scene};
 }
 
-ContactPlanController make(const ContinuumRobot& robot, const ContactPlan& plan, Texts texts = {}) {
+ContactPlanController make(const ContinuumRobot& robot, const ContactPlan& plan, Texts texts = {},
+                           bool sees_contacts = true) {
   texts.emplace_back("plan", contact_plan_text(plan));
   const Settings settings(ContactPlanController::settings(), std::move(texts));
   ArmContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
@@ -45,6 +46,7 @@ ContactPlanController make(const ContinuumRobot& robot, const ContactPlan& plan,
   context.guide_clearance = kPlay;
   context.body_radius = kRadius;
   context.bending_stiffness = 0.05;
+  context.sees_contacts = sees_contacts;
   return ContactPlanController(context);
 }
 
@@ -155,6 +157,44 @@ TEST_CASE("wrap: finds the target though obstacles and play are not what was pla
   CHECK(most_expected == static_cast<int>(elastic.contacts.size()));
   CHECK(run.report["contacts_made"] >= 1);
   CHECK(run.report.tip_error <= kTolerance);
+  CHECK(run.report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("wrap: where no sensor tells of contacts it works by those of its model",
+          "[controllers]") {
+  struct Case {
+    int index;
+    Vector2d shift;
+    double play;
+    const char* force_limit;
+    int failure;
+  };
+  const auto c = GENERATE(values<Case>({{0, {0.002, -0.002}, 0.0007, "30", 0},
+                                        {2, {0.0, 0.002}, 0.0005, "30", 0},
+                                        {4, {-0.002, 0.002}, 0.0003, "30", 0},
+                                        {4, {0.0, 0.0}, 0.0005, "0.1", 3}}));
+  const ElasticCase elastic = elastic_cases()[static_cast<std::size_t>(c.index)];
+  CAPTURE(elastic.name, c.failure);
+  const ContinuumRobot robot = rod_arm();
+  ContactPlanController controller =
+      make(robot, plan_of(elastic), {{"force_limit", c.force_limit}}, false);
+  ControllerRun run(controller, robot);
+  RodAtRest arm(moved(elastic.scene, c.shift), c.play, robot.coordinate_count());
+  std::size_t touching = 0;
+  double most_made = 0.0;
+  for (int step = 0; step < 4000; ++step) {
+    arm.measurement.contacts.clear();
+    run.update(arm.measurement);
+    run.advance();
+    arm.obey(run.command);
+    touching = arm.measurement.contacts.size();
+    most_made = std::max(most_made, run.report["contacts_made"]);
+  }
+  CHECK(most_made >= 1);
+  CHECK(run.report["failure_reason"] == c.failure);
+  if (c.failure != 0) return;
+  CHECK(run.report["contacts_made"] == double(touching));
+  CHECK(run.report.tip_error <= 1e-3);
   CHECK(run.report.status == ControllerStatus::Finished);
 }
 
@@ -395,6 +435,13 @@ TEST_CASE("wrap: plans its paths among the solids of a scene", "[controllers]") 
 
 TEST_CASE("wrap: what is refused, and how it is said", "[controllers]") {
   const ContactPlan plan = plan_of(elastic_cases()[4]);
+  CHECK_THROWS_WITH(make(rod_arm(), plan, {{"feedback", "contact"}}, false),
+                    "measured = sensors: feedback = contact works by the contacts of the body, of "
+                    "which no sensor tells: must be model or none");
+  CHECK_THROWS_WITH(make(rod_arm(), plan, {{"elastic", "false"}}, false),
+                    "measured = sensors: elastic = false works by the contacts of the body, of "
+                    "which no sensor tells: must be true, or feedback = none");
+  CHECK_NOTHROW(make(rod_arm(), plan, {{"elastic", "false"}, {"feedback", "none"}}, false));
   CHECK(refusal(plan, {}) == "accepted");
   CHECK_THAT(refusal(plan, {{"feedback", "some"}}),
              Catch::Contains("feedback = some: must be one of"));

@@ -34,7 +34,8 @@ class OwnModel {
     x_.head(n) = arm.rest() + options.start_bend * arm.scale().cwiseProduct(normals(n));
     x_.segment(n, n) = options.start_rate * arm.scale().cwiseProduct(normals(n));
     x_.segment<3>(2 * n) = options.start_force * normals(3);
-    x_.tail(t) = options.friction_deviation * normals(t);
+    x_.segment(2 * n + 3, t) = options.friction_deviation * normals(t);
+    if (arm.load_count() > 0) x_.tail(n + 3) = contact_noise();
     for (Eigen::Index k = 0; k < t; ++k) {
       mean_.push_back(random_.uniform(3.0, 8.0));
       frequency_.push_back(random_.uniform(1.0, 4.0));
@@ -49,14 +50,18 @@ class OwnModel {
   void move() {
     const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
     ++step_;
-    input_ = {VectorXd(t), VectorXd::Zero(n), {0.02, 0.3}};
+    // An arm in a guide is fed out of half of it.
+    const double guide = arm_.parameters().guide_length;
+    input_ = {
+        VectorXd(t), VectorXd::Zero(n), {std::max(0.02, 0.5 * guide + 0.1 * kStep * step_), 0.3}};
     for (Eigen::Index k = 0; k < t; ++k) {
       const std::size_t i = std::size_t(k);
       input_.tension[k] = mean_[i] * (1.0 + 0.6 * std::sin(frequency_[i] * kStep * step_));
     }
     ArmInput noisy = input_;
+    const VectorXd exposure = arm_.exposure(input_.base);
     for (Eigen::Index k = 0; k < n; ++k)
-      noisy.moment[k] = options_.bend_noise * arm_.scale()[k] *
+      noisy.moment[k] = options_.bend_noise * exposure[k] * arm_.scale()[k] *
                         arm_.parameters().springs[std::size_t(k)].stiffness / std::sqrt(kStep) *
                         normal(random_);
     for (std::size_t k = 0; k < options_.tension_deviations.size(); ++k)
@@ -64,8 +69,13 @@ class OwnModel {
     arm_.advance(kStep, x_, noisy);
     const double keep = std::exp(-kStep / options_.friction_time);
     x_.segment<3>(2 * n) += options_.force_noise * std::sqrt(kStep) * normals(3);
-    x_.tail(t) =
-        keep * x_.tail(t) + options_.friction_deviation * std::sqrt(1.0 - keep * keep) * normals(t);
+    x_.segment(2 * n + 3, t) = keep * x_.segment(2 * n + 3, t) + options_.friction_deviation *
+                                                                     std::sqrt(1.0 - keep * keep) *
+                                                                     normals(t);
+    if (arm_.load_count() == 0) return;
+    const double keep_contact = std::exp(-kStep / options_.contact_time);
+    x_.tail(n + 3) = keep_contact * x_.tail(n + 3) +
+                     std::sqrt(1.0 - keep_contact * keep_contact) * contact_noise();
   }
   VectorXd read(int s) {
     VectorXd value(sensors_.reading_size(s));
@@ -73,14 +83,19 @@ class OwnModel {
     if (sensors_[s].kind == SensorKind::Direction) return turned(value, sensors_[s].deviation);
     return value + sensors_[s].deviation * normals(value.size());
   }
-  /// Squared error over the covariance, of the first `count` numbers of the state or of all.
+  /// Squared error over the covariance, of the first `count` numbers of the state or of all but d
+  /// and b.
   double normalized_error(Eigen::Index count = 0) {
     ArmEstimate estimate = estimator.empty_estimate();
     estimator.estimate(memory, estimate);
-    VectorXd error(x_.size());
+    const Eigen::Index n = arm_.coordinate_count(), t = arm_.tendon_count();
+    VectorXd error(2 * n + 3 + t), x = x_.head(2 * n + 3 + t);
+    const VectorXd exposure = arm_.exposure(input_.base);
+    x.head(n).array() *= exposure.array();
+    x.segment(n, n).array() *= exposure.array();
     error << estimate.q, estimate.q_rate, estimate.force, estimate.friction;
-    error -= x_;
-    if (count == 0) count = x_.size();
+    error -= x;
+    if (count == 0) count = error.size();
     return error.head(count).dot(
         estimate.covariance.topLeftCorner(count, count).ldlt().solve(error.head(count)));
   }
@@ -90,6 +105,13 @@ class OwnModel {
 
  private:
   VectorXd normals(Eigen::Index size) { return normal_vector(random_, size); }
+  VectorXd contact_noise() {
+    const Eigen::Index n = arm_.coordinate_count();
+    VectorXd noise = normals(n + 3);
+    noise.head(n) *= options_.load_deviation;
+    noise.tail(3) *= options_.offset_deviation;
+    return noise;
+  }
   VectorXd turned(const VectorXd& z, double deviation) {
     const Eigen::Vector3d turn = deviation * normals(3);
     return Eigen::AngleAxisd(turn.norm(), turn.normalized()) * Eigen::Vector3d(z);
@@ -145,8 +167,17 @@ int period(int s) { return s == 1 || s == 2 ? 5 : 1; }
 const ArmEstimatorOptions kOptions{.bend_noise = 0.02,
                                    .force_noise = 0.3,
                                    .friction_deviation = 0.05,
+                                   .load_deviation = 0.1,
+                                   .contact_time = 1.0,
                                    .start_bend = 0.03,
                                    .start_force = 0.3};
+
+/// The sensors of an arm without tendons: in a guide encoders of its bends.
+std::vector<Sensor> sensors_of(const ElasticArm& arm) {
+  std::vector<Sensor> sensors = usual_sensors();
+  if (arm.tendon_count() == 0) sensors[0] = {SensorKind::Coordinates, 2e-3};
+  return sensors;
+}
 
 /// An arm without mass under no force, whose bends alone move: all of its model is linear.
 ElasticArm linear_arm(Random& random) {
@@ -169,11 +200,17 @@ double chi_squared_bound(double count) { return 3.3 * std::sqrt(2.0 * count); }
 }  // namespace
 
 TEST_CASE("arm estimator: errors and innovations are as large as it says", "[estimation]") {
+  enum class Touches { Nothing, Body, Guided };
+  const auto touches = GENERATE(Touches::Nothing, Touches::Body, Touches::Guided);
+  CAPTURE(touches);
   double errors = 0.0, error_count = 0.0, innovations = 0.0, innovation_count = 0.0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     Random random(seed);
-    const ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
-    OwnModel model(random, arm, usual_sensors(), kOptions);
+    const ElasticArm arm =
+        touches == Touches::Guided
+            ? random_guided_arm(random, 1 + int(seed) % 4)
+            : random_elastic_arm(random, 1 + int(seed) % 4, touches == Touches::Body);
+    OwnModel model(random, arm, sensors_of(arm), kOptions);
     Queue queue;
     for (int i = 1; i <= 150; ++i) {
       model.move();
@@ -186,7 +223,7 @@ TEST_CASE("arm estimator: errors and innovations are as large as it says", "[est
       innovation_count += innovation.count;
     }
     errors += model.normalized_error();
-    error_count += double(model.x().size());
+    error_count += 2.0 * arm.coordinate_count() + 3.0 + arm.tendon_count();
   }
   CAPTURE(errors, error_count, innovations, innovation_count);
   CHECK(std::abs(errors - error_count) < chi_squared_bound(error_count));

@@ -1,5 +1,6 @@
 #include "tendril/estimation/elastic_arm.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
@@ -129,8 +130,10 @@ TEST_CASE("elastic arm: the derivative of the balance equals differences", "[est
   const auto seed = GENERATE(range(0u, 40u));
   CAPTURE(seed);
   Random random(seed);
-  ElasticArm arm = seed % 8 < 4 ? random_elastic_arm(random, 1 + int(seed) % 4)
-                                : random_held_arm(random, 1 + int(seed) % 4);
+  const int sections = 1 + int(seed) % 4;
+  ElasticArm arm = seed % 16 < 4   ? random_elastic_arm(random, sections)
+                   : seed % 16 < 8 ? random_held_arm(random, sections)
+                                   : random_guided_arm(random, sections);
   arm.set_force_place({random.integer(0, arm.robot().section_count() - 1), 0.7});
   const Eigen::Index n = arm.coordinate_count();
   const ArmInput input = random_input(random, arm);
@@ -143,12 +146,103 @@ TEST_CASE("elastic arm: the derivative of the balance equals differences", "[est
   const ElasticArm::Balance& balance = arm.linearize(x, input);
   CHECK((balance.by_q.transpose() - expected).norm() < 1e-5 * expected.norm());
   // Linear in force and friction, so one change of any size shows the derivative.
-  const VectorXd moment = balance.moment, change = normal_vector(random, 3 + arm.tendon_count());
-  const VectorXd added =
-      balance.by_force * change.head<3>() + balance.by_friction * change.tail(arm.tendon_count());
+  const Eigen::Index t = arm.tendon_count();
+  const VectorXd moment = balance.moment, change = normal_vector(random, x.size() - 2 * n);
+  const VectorXd added = balance.by_force * change.head<3>() +
+                         balance.by_friction * change.segment(3, t) +
+                         balance.by_load * change.segment(3 + t, arm.load_count());
   y = x;
   y.tail(change.size()) += change;
   CHECK((arm.balance(y, input).moment - moment - added).norm() < 1e-12 * (1.0 + added.norm()));
+}
+
+TEST_CASE("elastic arm: in a guide it is the arm of what is outside", "[estimation]") {
+  const auto seed = GENERATE(range(0u, 40u));
+  CAPTURE(seed);
+  Random random(seed);
+  ElasticArm arm = random_guided_arm(random, 1 + int(seed) % 4);
+  const ElasticArmParameters& parameters = arm.parameters();
+  const Eigen::Index n = arm.coordinate_count();
+  ArmInput input = random_input(random, arm);
+  if (seed % 4 == 0) input.base.feed = parameters.guide_length;  // all of it
+  input.base.spin = 0.0;
+  const VectorXd x = random_state(random, arm), e = arm.exposure(input.base);
+
+  // An arm of the parts outside, which begins where the guide ends.
+  std::vector<SectionParameters> sections;
+  ElasticArmParameters outside{
+      .springs = {}, .section_masses = {}, .gravity = parameters.gravity};
+  outside.payload = parameters.payload;
+  double end = input.base.feed - parameters.guide_length;  // of each section, past the guide
+  std::vector<Eigen::Index> first;                         // coordinate of each part
+  for (int i = 0; i < arm.robot().section_count(); ++i) {
+    const double L = arm.robot().section(i).length();
+    end += L;
+    const double part = std::clamp(end / L, 0.0, 1.0);
+    CHECK(e[2 * i] == Approx(part).margin(1e-12));
+    if (part == 0.0) continue;
+    first.push_back(2 * i);
+    sections.push_back({.length = part * L, .bend_angle_limit = 3.0});
+    outside.section_masses.push_back(part * parameters.section_masses[std::size_t(i)]);
+    for (const int k : {2 * i, 2 * i + 1}) {
+      const CoordinateSpring& spring = parameters.springs[std::size_t(k)];
+      outside.springs.push_back(
+          {spring.stiffness / part, spring.damping / part, part * spring.rest});
+    }
+  }
+  ElasticArm rest(ContinuumRobot(sections), outside);
+  const Eigen::Index m = rest.coordinate_count();
+  Eigen::MatrixXd map = Eigen::MatrixXd::Zero(m, n);  // from q to its bends
+  for (std::size_t i = 0; i < first.size(); ++i)
+    for (const Eigen::Index k : {0, 1})
+      map(2 * Eigen::Index(i) + k, first[i] + k) = e[first[i] + k];
+  VectorXd y = VectorXd::Zero(rest.state_size());
+  y.head(m) = map * x.head(n);
+  y.segment<3>(2 * m) = x.segment<3>(2 * n);
+  ArmInput own = no_input(rest);
+  own.base.feed = parameters.guide_length;
+
+  const int last = arm.robot().section_count() - 1, own_last = rest.robot().section_count() - 1;
+  Eigen::Matrix<double, 6, Eigen::Dynamic> J(6, n), own_J(6, m);
+  Eigen::Matrix<double, 3, Eigen::Dynamic> by_q(3, n), own_by_q(3, m);
+  Eigen::Matrix3d by_force, own_by_force;
+  for (const double fraction : {1.0, 0.6, 0.05}) {
+    CAPTURE(fraction);
+    // Of the part of the last section outside.
+    const BodyPlace place{last, 1.0 - e[2 * last] * (1.0 - fraction)},
+        own_place{own_last, fraction};
+    CHECK(arm.pose(x.head(n), input.base, place, J)
+              .isApprox(rest.pose(y.head(m), own.base, own_place, own_J), 1e-9));
+    CHECK((J - own_J * map).norm() < 1e-9);
+    const Vector3d p = arm.position(x, input.base, place, by_q, by_force);
+    CHECK((p - rest.position(y, own.base, own_place, own_by_q, own_by_force)).norm() < 1e-9);
+    CHECK((by_q - own_by_q * map).norm() < 1e-9);
+    CHECK((by_force - own_by_force).norm() < 1e-9);
+    const Eigen::Vector2d bend = arm.curvature(x, input.base, place, by_q, by_force);
+    CHECK((bend - rest.curvature(y, own.base, own_place, own_by_q, own_by_force)).norm() < 1e-8);
+    CHECK((by_q - own_by_q * map).norm() < 1e-8);
+    arm.rotation_jacobian(x.head(n), input.base, place, by_q);
+    rest.rotation_jacobian(y.head(m), own.base, own_place, own_by_q);
+    CHECK((by_q - own_by_q * map).norm() < 1e-9);
+  }
+  // Work and energy are the same; loads of contacts do work on q.
+  const VectorXd load = e.cwiseProduct(arm.scale_moment()).cwiseProduct(x.tail(n + 3).head(n));
+  const ElasticArm::Balance& balance = arm.balance(x, input);
+  const ElasticArm::Balance& own_balance = rest.balance(y, own);
+  const VectorXd expected = map.transpose() * own_balance.moment + load;
+  const Eigen::MatrixXd mass = map.transpose() * own_balance.mass * map;
+  for (Eigen::Index k = 0; k < n; ++k)
+    if (e[k] > 1e-3) CHECK(balance.moment[k] == Approx(expected[k]).margin(1e-9));
+  CHECK((balance.mass - mass).norm() < 1e-9);
+  // In the guide the body is straight, whatever its state says.
+  if (e[0] < 1.0) {
+    const BodyPlace inside{0, 0.5 * (1.0 - e[0])};
+    const Vector3d p = arm.position(x, input.base, inside, by_q, by_force);
+    CHECK((p - Vector3d(0, 0, input.base.feed + inside.fraction * arm.robot().section(0).length()))
+              .norm() < kAlgebraTolerance);
+    CHECK(by_q.norm() + by_force.norm() == 0.0);
+    CHECK(arm.curvature(x, input.base, inside, by_q, by_force).norm() == 0.0);
+  }
 }
 
 TEST_CASE("elastic arm: two points stand for the mass of a section", "[estimation]") {

@@ -43,10 +43,15 @@ TEST_CASE("sensors: derivatives equal differences", "[estimation]") {
   const auto seed = GENERATE(range(0u, 60u));
   CAPTURE(seed);
   Random random(seed);
-  ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+  const bool guided = seed % 8 >= 4;
+  ElasticArm arm = guided ? random_guided_arm(random, 1 + int(seed) % 4)
+                          : random_elastic_arm(random, 1 + int(seed) % 4, seed % 16 < 8);
   const int last = arm.robot().section_count() - 1;
   arm.set_force_place({random.integer(0, last), random.uniform(0.0, 1.0)});
-  ArmSensors sensors(arm, all_sensors({random.integer(0, last), random.uniform(0.0, 1.0)}));
+  const double fraction = seed % 3 == 0 ? 1.0 : random.uniform(0.0, 1.0);  // b moves the tip alone
+  std::vector<Sensor> all = all_sensors({random.integer(0, last), fraction});
+  if (guided) all.erase(all.begin());  // it has no tendons
+  ArmSensors sensors(arm, all);
   const ArmInput input = random_input(random, arm);
   const VectorXd x = random_state(random, arm);
   for (int s = 0; s < sensors.count(); ++s) {

@@ -84,20 +84,27 @@ TEST_CASE("static estimator: exact without noise", "[estimation]") {
 TEST_CASE("static estimator: errors are as large as its covariance says", "[estimation]") {
   // 100 seeds with drawn forces, friction and imbalance, each by its deviation: the normalized
   // squared errors are chi-squared. Bounds: 99.9 % of their mean, both sides.
-  const StaticEstimatorOptions options{.bend_deviation = 0.01, .force_deviation = 0.3};
+  const bool disturbed = GENERATE(false, true);
+  const StaticEstimatorOptions options{
+      .bend_deviation = 0.01, .force_deviation = 0.3, .load_deviation = 0.1};
   double squared = 0.0, cost = 0.0;
   Eigen::Index freedom = 0, cost_freedom = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     Random random(seed + 1000);
-    ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4);
+    ElasticArm arm = random_elastic_arm(random, 1 + int(seed) % 4, disturbed);
     ArmInput input = random_input(random, arm);
-    const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count(), size = n + 3 + t;
+    const Eigen::Index n = arm.coordinate_count(), t = arm.tendon_count();
+    const Eigen::Index size = arm.state_size() - n;
     StaticEstimator estimator(arm, many_sensors(), options);
     ArmSensors sensors = estimator.sensors();
     VectorXd x = VectorXd::Zero(arm.state_size());
     x.head(n) = arm.rest();
     x.segment<3>(2 * n) = options.force_deviation * normal_vector(random, 3);
-    x.tail(t) = options.friction_deviation * normal_vector(random, t);
+    x.segment(2 * n + 3, t) = options.friction_deviation * normal_vector(random, t);
+    x.segment(2 * n + 3 + t, arm.load_count()) =
+        options.load_deviation * normal_vector(random, arm.load_count());
+    x.tail(arm.offset_count()) =
+        options.offset_deviation * normal_vector(random, arm.offset_count());
     const ArmInput known = input;
     for (Eigen::Index k = 0; k < n; ++k)
       input.moment[k] += options.bend_deviation * arm.scale()[k] *
@@ -105,7 +112,7 @@ TEST_CASE("static estimator: errors are as large as its covariance says", "[esti
     const Rest rest = rest_of(arm, sensors, input, x, &random);
     const StaticEstimate& estimate = estimator.solve(known, rest.readings, start_of(arm, known));
     VectorXd error(size);
-    error << (estimate.x - rest.x).head(n), (estimate.x - rest.x).tail(3 + t);
+    error << (estimate.x - rest.x).head(n), (estimate.x - rest.x).tail(size - n);
     squared += error.dot(estimate.covariance.llt().solve(error));
     freedom += size;
     cost += estimate.cost;

@@ -1,5 +1,6 @@
 // Arms whose controllers see what an estimator makes of their sensors.
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "binding/arm_controllers.hpp"
 #include "binding/arm_model.hpp"
+#include "binding/fundamental_mode.hpp"
 #include "plugin/bound_mechanism.hpp"
 #include "plugin/robot_binding.hpp"
 #include "tendril/model/robot_description.hpp"
@@ -79,7 +81,7 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   CAPTURE(seed);
   Random random(seed);
   const std::string more = seed % 2 == 0 ? "" : "variable_length = 0.03\n";
-  std::string arm = reach_arm("", more);
+  std::string arm = reach_arm("", more + (seed % 4 < 2 ? "" : "torsional_stiffness = 0.05\n"));
   if (seed % 3 == 1) arm += "[base]\nfeed = 0.1\nspin = true\n";
   if (seed % 3 == 2) arm += "[tip]\npayload = 0.02\n[gripper]\nopening = 0.04\n";
   const ModelPtr model = load_one_arm(arm);
@@ -95,6 +97,8 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   };
   std::vector<JointAddress> joints;
   for (const int joint : parts.joints) joints.push_back(address_of(joint));
+  std::vector<JointAddress> twists;
+  for (const int joint : parts.twists) twists.push_back(address_of(joint));
   const JointAddress feed = address_of(parts.feed), spin = address_of(parts.spin);
   for (int j = 0; j < m->njnt; ++j) {  // those of the gripper stay where the model has them
     if (std::string(mj_id2name(m, mjOBJ_JOINT, j)).starts_with("A_s") || j == feed.joint ||
@@ -108,6 +112,8 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   ArmMechanics::State state, expected;
   state.joints.resize(joints.size());
   expected.joints.resize(joints.size());
+  state.twists.hinges.resize(twists.size());
+  expected.twists.hinges.resize(twists.size());
   state.p_WB = ConstVector3(data->xpos + 3 * base);
   state.R_WB = ConstMatrix3(data->xmat + 9 * base);
   const auto copy = [&](const JointAddress& address, JointState& to, JointState& all) {
@@ -117,6 +123,8 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   };
   for (std::size_t i = 0; i < joints.size(); ++i)
     copy(joints[i], state.joints[i], expected.joints[i]);
+  for (std::size_t i = 0; i < twists.size(); ++i)
+    copy(twists[i], state.twists.hinges[i], expected.twists.hinges[i]);
   copy(feed, state.feed, expected.feed);
   copy(spin, state.spin, expected.spin);
   chain.place(state);
@@ -126,6 +134,8 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
     CHECK((a.center_of_mass - b.center_of_mass).norm() < 1e-12);
   };
   for (std::size_t i = 0; i < joints.size(); ++i) check(state.joints[i], expected.joints[i]);
+  for (std::size_t i = 0; i < twists.size(); ++i)
+    check(state.twists.hinges[i], expected.twists.hinges[i]);
   if (feed.joint >= 0) check(state.feed, expected.feed);
   if (spin.joint >= 0) check(state.spin, expected.spin);
   CHECK((state.p_WE - ConstVector3(data->site_xpos + 3 * tip)).norm() < 1e-12);
@@ -133,6 +143,44 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   double mass = 0.0;
   for (const ArmChain::Mass& one : chain.masses()) mass += one.mass;
   CHECK(mass == Approx(m->body_subtreemass[base]).epsilon(1e-12));
+}
+
+TEST_CASE("twist: in no shape does it swing with less damping than is known", "[plugin]") {
+  const auto seed = GENERATE(range(0u, 10u));
+  CAPTURE(seed);
+  Random random(seed);
+  const std::string arm = reach_arm("", "torsional_stiffness = 0.02\n") + "[tip]\npayload = 0.02\n";
+  const ModelPtr model = load_one_arm(arm);
+  const mjModel* m = model.get();
+  const DataPtr data = make_data(model);
+  const Mechanism mechanism = bound_mechanism(m, {"A_", ""});
+  const ArmModel parts(mechanism, parse_as<ContinuumDescription>(arm, "arm.toml"), {});
+  const double bound = twist_damping(mechanism, parts);
+  REQUIRE(parts.twists.size() == 8);
+  std::vector<int> dofs;
+  for (const int joint : parts.twists)
+    dofs.push_back(m->jnt_dofadr[mechanism.joints[std::size_t(joint)].id]);
+  const double bend = random.uniform(0.0, 0.8);  // all to one side, by up to 3 rad
+  for (const int joint : parts.joints) {
+    const int id = mechanism.joints[std::size_t(joint)].id;
+    if (m->jnt_axis[3 * id + 1] != 0.0) data->qpos[m->jnt_qposadr[id]] = bend;
+  }
+  mj_forward(m, data.get());
+  Eigen::MatrixXd all(m->nv, m->nv);  // symmetric
+  mj_fullM(m, data.get(), all.data());
+  const Eigen::Index n = std::ptrdiff_t(dofs.size());
+  Eigen::MatrixXd M(n, n), K = Eigen::MatrixXd::Zero(n, n), C = K;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    for (Eigen::Index j = 0; j < n; ++j) M(i, j) = all(dofs[std::size_t(i)], dofs[std::size_t(j)]);
+    K(i, i) = mechanism.joints[std::size_t(parts.twists[std::size_t(i)])].stiffness;
+    C(i, i) = mechanism.joint_damping(parts.twists[std::size_t(i)]);
+  }
+  const Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> modes(K, M);
+  const Eigen::VectorXd slowest = modes.eigenvectors().col(0);  // of mass 1
+  CAPTURE(bend, std::sqrt(modes.eigenvalues()[0]));
+  CHECK(bound > 0.0);
+  CHECK(slowest.dot(C * slowest) >= bound);
+  if (bend > 0.35) CHECK(slowest.dot(C * slowest) < 30.0 * bound);  // and not for nothing
 }
 
 TEST_CASE("sensed arm: with exact sensors it is where it says, however it is driven", "[plugin]") {
@@ -170,6 +218,10 @@ TEST_CASE("sensed arm: with exact sensors it is where it says, however it is dri
                       table("markers", "marker", "places = [0.25, 0.5, 0.75]\n")},
       {"one plane",
        head + small_sections("bend_plane = \"xz\"\n") + settings + kTracker + kEncoder},
+      {"links that twist",
+       head + small_sections("torsional_stiffness = 0.05\n") + settings + kTracker + kEncoder},
+      {"a guide", "compliance = \"link\"\n" + head + "[base]\nfeed = 0.06\nguide_length = 0.04\n" +
+                      small_sections() + settings + kTracker + kEncoder},
       {"a payload",
        head + small_sections() + "[tip]\npayload = 0.02\n" + settings + kTracker + kEncoder},
   }));
@@ -354,11 +406,15 @@ TEST_CASE("sensed arm: what no estimator describes is refused", "[plugin]") {
       {"no sensors", reach_arm(settings), "the robot file has no [[sensor]] that tells the shape"},
       {"an imu alone", reach_arm(settings) + table("imu", "imu", "places = [1]\n"),
        "the robot file has no [[sensor]] that tells the shape"},
-      {"twist", reach_arm(settings, "torsional_stiffness = 0.05\n") + kTracker, "sections twist"},
       {"turning sections",
        "kind = \"continuum\"\n" + small_sections() + small_sections("rotation = \"turning\"\n") +
            "[controller]\nplugin = \"tendril.reach\"\n" + settings + kTracker,
        "sections turn on their base"},
+      {"a task of contacts in a guide",
+       "kind = \"continuum\"\ncompliance = \"link\"\n[base]\nfeed = 0.1\nguide_length = 0.05\n" +
+           small_sections() + "[controller]\nplugin = \"tendril.touch\"\n" + settings + kTracker +
+           table("base_force", "force"),
+       "the controller works by contacts, and the arm has a guide, which it touches"},
       {"a task of contacts",
        "kind = \"continuum\"\n" + small_sections() + "[controller]\nplugin = \"tendril.touch\"\n" +
            settings + kTracker,

@@ -65,9 +65,29 @@ inline ElasticArm random_held_arm(Random& random, int section_count) {
   return ElasticArm(robot, parameters);
 }
 
-inline ElasticArm random_elastic_arm(Random& random, int section_count) {
+/// @param disturbed  ElasticArmParameters::disturbed
+inline ElasticArm random_elastic_arm(Random& random, int section_count, bool disturbed = false) {
   const ContinuumRobot robot = random_robot(random, section_count);
-  return ElasticArm(robot, random_elastic_parameters(random, robot));
+  ElasticArmParameters parameters = random_elastic_parameters(random, robot);
+  parameters.disturbed = disturbed;
+  return ElasticArm(robot, parameters);
+}
+
+/// An arm without tendons in a guide of 0.2 to 0.9 of its length.
+inline ElasticArm random_guided_arm(Random& random, int section_count) {
+  std::vector<SectionParameters> sections;
+  double length = 0.0;
+  for (int i = 0; i < section_count; ++i) {
+    sections.push_back({.length = random.uniform(0.05, 0.15), .bend_angle_limit = 3.0});
+    length += sections.back().length;
+  }
+  const ContinuumRobot robot(sections);
+  ElasticArmParameters parameters = random_elastic_parameters(random, robot);
+  parameters.tendons.clear();
+  parameters.tendon_compliances.clear();
+  parameters.guide_length = random.uniform(0.2, 0.9) * length;
+  parameters.disturbed = true;
+  return ElasticArm(robot, parameters);
 }
 
 /// Tensions of 2 to 10 N, and a feed and a spin of the base.
@@ -76,10 +96,13 @@ inline ArmInput random_input(Random& random, const ElasticArm& arm) {
                  Eigen::VectorXd::Zero(arm.coordinate_count()),
                  {random.uniform(0.0, 0.1), random.angle()}};
   for (double& tension : input.tension) tension = random.uniform(2.0, 10.0);
+  if (arm.parameters().guide_length > 0.0)
+    input.base.feed = random.uniform(0.0, 1.0) * arm.parameters().guide_length;
   return input;
 }
 
-/// A state near the rest of the springs: bends of 0.5 rad, a force of 0.5 N, friction of 0.1.
+/// A state near the rest of the springs: bends of 0.5 rad, a force of 0.5 N, friction of 0.1, and
+/// of an arm that disturbed loads of 0.3 rad and an offset of 20 mm.
 inline Eigen::VectorXd random_state(Random& random, const ElasticArm& arm) {
   const Eigen::Index n = arm.coordinate_count();
   Eigen::VectorXd x = normal_vector(random, arm.state_size());
@@ -89,7 +112,9 @@ inline Eigen::VectorXd random_state(Random& random, const ElasticArm& arm) {
     x[n + k] *= arm.scale()[k];
   }
   x.segment<3>(2 * n) *= 0.5;
-  x.tail(arm.tendon_count()) *= 0.1;
+  x.segment(2 * n + 3, arm.tendon_count()) *= 0.1;
+  x.segment(2 * n + 3 + arm.tendon_count(), arm.load_count()) *= 0.3;
+  x.tail(arm.offset_count()) *= 0.02;
   return x;
 }
 
