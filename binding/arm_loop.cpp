@@ -53,6 +53,7 @@ ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& descrip
       model_(mechanism, description, std::move(options)),
       memory_(description, is_sensed, contacts, mechanism.timestep),
       timestep_(mechanism.timestep),
+      twist_swing_(measurement.twist_swing),
       contacts_(contacts),
       length_(straight_length(robot_)) {
   const FundamentalMode mode = fundamental_mode(mechanism, model_);
@@ -70,6 +71,8 @@ ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& descrip
   };
   add_joint(model_.feed, mechanics().feed());
   add_joint(model_.spin, mechanics().spin());
+  for (std::size_t j = 0; j < model_.turns.size(); ++j)
+    add_joint(model_.turns[j], {.servo = mechanics().turns().servo(j)});
   for (std::size_t t = 0; t < model_.tendons.size(); ++t) {
     const int actuator = model_.actuators[mechanics().servos().size() + t];
     const Mechanism::Actuator& of = mechanism.actuators[static_cast<std::size_t>(actuator)];
@@ -127,6 +130,7 @@ void ArmLoop::measure(const ArmMechanics::State& state, std::span<const double> 
                       std::span<const double> own, ArmMeasurement& out) noexcept {
   model_.mechanics.measure(state, memory_.feed_setpoint(own), out);
   if (!model_.twists.empty()) out.twist_swing -= memory_.swing_mean(own);
+  twist_swing_ = out.twist_swing;
   model_.mechanics.measure_actuators(memory_.moments(own), state, tendon_commands, out);
 }
 
@@ -139,12 +143,11 @@ void ArmLoop::setpoints(const ArmMechanics::State& state, const ArmMeasurement& 
   memory_.command(next_own) = mechanics.joint_command();
   if (!model_.twists.empty())
     memory_.swing_mean(next_own) +=
-        std::min(1.0, kSwingRate * mechanics.twists().swing_frequency() * timestep_) *
-        measurement.twist_swing;
+        std::min(1.0, kSwingRate * mechanics.twists().swing_frequency() * timestep_) * twist_swing_;
 }
 
 void ArmLoop::keep(const ArmMechanics::State& state, std::span<const double> setpoints,
-                   std::span<double> next_own) const noexcept {
+                   std::span<double> next_own) noexcept {
   const ArmMechanics& mechanics = model_.mechanics;
   mechanics.servo_moments(state, setpoints, memory_.moments(next_own));
   if (sensed_) sensed_->command(state, setpoints, memory_.sensed(next_own));
@@ -157,12 +160,13 @@ void ArmLoop::read_drives(std::span<const double> readings, std::span<const doub
                           ArmMechanics::State& state,
                           std::span<double> tendon_commands) const noexcept {
   auto next = readings.begin();
-  for (JointState* joint :
-       {model_.feed >= 0 ? &state.feed : nullptr, model_.spin >= 0 ? &state.spin : nullptr}) {
-    if (joint == nullptr) continue;
-    joint->position = *next++;
-    joint->velocity = *next++;
-  }
+  const auto read = [&](JointState& joint) {
+    joint.position = *next++;
+    joint.velocity = *next++;
+  };
+  if (model_.feed >= 0) read(state.feed);
+  if (model_.spin >= 0) read(state.spin);
+  std::ranges::for_each(state.turns, read);
   std::ranges::copy(memory_.tendons(own), tendon_commands.begin());
   for (const std::size_t t : slow_tendons_) tendon_commands[t] = *next++;
 }

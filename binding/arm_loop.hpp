@@ -81,12 +81,13 @@ class ArmLoop {
                  std::span<double> setpoints) noexcept;
   /// Keeps in the memory what the actuators were given.
   void keep(const ArmMechanics::State& state, std::span<const double> setpoints,
-            std::span<double> next_own) const noexcept;
+            std::span<double> next_own) noexcept;
 
   /// What the robot's computer reads besides its sensors, because the actuators tell it: positions
-  /// and speeds of feed and spin, then the pressures of chambers that take time.
+  /// and speeds of feed, spin and the sections' turns, then the pressures of chambers that take
+  /// time.
   struct DriveReading {
-    std::string name;  ///< "feed", "feed_rate", "spin", "spin_rate", that of a chamber
+    std::string name;  ///< "feed", "feed_rate", "spin", "spin_rate", "s1_turn", ..., of a chamber
     int actuator;      ///< of the mechanism
   };
   [[nodiscard]] std::span<const DriveReading> drive_readings() const noexcept { return drives_; }
@@ -100,6 +101,7 @@ class ArmLoop {
   ArmModel model_;
   Memory memory_;
   double timestep_;
+  Eigen::VectorXd twist_swing_;  // of the last `measure`
   std::vector<DriveReading> drives_;
   std::vector<std::size_t> slow_tendons_;  // of the chambers among these
   ContactNeed contacts_;

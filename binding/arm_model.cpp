@@ -276,11 +276,11 @@ ArmModel::ArmModel(const Mechanism& mechanism, const ContinuumDescription& descr
 }
 
 ArmChain ArmModel::chain(const Mechanism& m) const {
-  return chain_of(m, joints, tip, feed, spin, twists);
+  return chain_of(m, joints, tip, feed, spin, turns, twists);
 }
 
 ArmChain chain_of(const Mechanism& m, std::span<const int> coordinates, int tip, int feed, int spin,
-                  std::span<const int> twists) {
+                  std::span<const int> turns, std::span<const int> twists) {
   using Role = ArmChain::Role;
   std::vector<ArmChain::Body> bodies;
   for (const Mechanism::Body& body : m.bodies)
@@ -297,15 +297,17 @@ ArmChain chain_of(const Mechanism& m, std::span<const int> coordinates, int tip,
                         .anchor = joint.anchor,
                         .zero = joint.zero});
     const int index = static_cast<int>(j);
-    const auto at = std::ranges::find(coordinates, index);
-    const auto twist = std::ranges::find(twists, index);
-    if (twist != twists.end()) {
-      out.role = Role::Twist;
-      out.index = static_cast<int>(twist - twists.begin());
-    } else if (at != coordinates.end()) {
-      out.role = Role::Coordinate;
-      out.index = static_cast<int>(at - coordinates.begin());
-    } else if (index == feed) {
+    const auto is_in = [&](std::span<const int> list, Role role) {
+      const auto at = std::ranges::find(list, index);
+      if (at == list.end()) return false;
+      out.role = role;
+      out.index = static_cast<int>(at - list.begin());
+      return true;
+    };
+    if (is_in(coordinates, Role::Coordinate) || is_in(turns, Role::Turn) ||
+        is_in(twists, Role::Twist))
+      continue;
+    if (index == feed) {
       out.role = Role::Feed;
     } else if (index == spin) {
       out.role = Role::Spin;

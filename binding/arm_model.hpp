@@ -37,10 +37,11 @@ struct ArmModel {
 /// @param coordinates  joints, in the order of `ArmMechanics::State::joints`
 /// @param tip          site
 /// @param feed, spin   joints; -1: none
+/// @param turns        joints, in the order of `ArmMechanics::State::turns`
 /// @param twists       joints, in the order of `TwistState::hinges`
 [[nodiscard]] ArmChain chain_of(const Mechanism& mechanism, std::span<const int> coordinates,
                                 int tip, int feed = -1, int spin = -1,
-                                std::span<const int> twists = {});
+                                std::span<const int> turns = {}, std::span<const int> twists = {});
 
 /// The servo of an actuator.
 /// @param passive_damping  of the joint or tendon on which it acts

@@ -40,8 +40,10 @@ ArmComputer::ArmComputer(const ContinuumDescription& robot, const ComputerOption
 void ArmComputer::sense(std::span<const double> readings, std::span<const bool> arrived,
                         std::span<const double> own, std::span<double> next) noexcept {
   loop_->read_drives(readings.subspan(ports_.sensor_numbers), own, state_, tendon_commands_);
-  for (JointState* const joint : {&state_.feed, &state_.spin})
-    joint->position += link_delay_ * joint->velocity;
+  const auto now = [&](JointState& joint) { joint.position += link_delay_ * joint.velocity; };
+  now(state_.feed);
+  now(state_.spin);
+  std::ranges::for_each(state_.turns, now);
   loop_->sense(readings.first(ports_.sensor_numbers), arrived, tendon_commands_, next, state_);
 }
 
@@ -52,6 +54,7 @@ std::vector<std::string> ArmComputer::joints() const {
     if (joint >= 0) names.push_back(mechanism_.joints[static_cast<std::size_t>(joint)].name);
   };
   std::ranges::for_each(model.joints, add);
+  std::ranges::for_each(model.turns, add);
   add(model.feed);
   add(model.spin);
   return names;
@@ -61,6 +64,7 @@ void ArmComputer::joint_states(std::span<std::array<double, 2>> out) const noexc
   auto next = out.begin();
   const auto add = [&](const JointState& joint) { *next++ = {joint.position, joint.velocity}; };
   std::ranges::for_each(state_.joints, add);
+  std::ranges::for_each(state_.turns, add);
   if (loop_->model().feed >= 0) add(state_.feed);
   if (loop_->model().spin >= 0) add(state_.spin);
 }

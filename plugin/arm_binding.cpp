@@ -240,6 +240,7 @@ bool ArmBinding::sense(const Sensed& sensed, ArmMeasurement& seen) noexcept {
   seen_state_.R_WB = state_.R_WB;
   seen_state_.feed = state_.feed;
   seen_state_.spin = state_.spin;
+  seen_state_.turns = state_.turns;
   loop_.sense(sensed.readings, sensed.arrived, tendon_commands_, memory_.loop(sensed.next_own),
               seen_state_);
   const std::span<double> own = memory_.loop(sensed.next_own);
@@ -270,11 +271,14 @@ void ArmBinding::exchange(const mjData* d, RemoteControl& remote, const Sensed& 
                           std::span<double> drives, std::span<double> setpoints,
                           ControllerReport& report) noexcept {
   auto next = drives.begin();
-  for (const JointAddress* joint : {&feed_, &spin_}) {
-    if (joint->joint < 0) continue;
-    *next++ = d->qpos[joint->qpos];
-    *next++ = d->qvel[joint->dof];
-  }
+  const auto add = [&](const JointAddress& joint) {
+    if (joint.joint < 0) return;
+    *next++ = d->qpos[joint.qpos];
+    *next++ = d->qvel[joint.dof];
+  };
+  add(feed_);
+  add(spin_);
+  std::ranges::for_each(turns_, add);
   for (const int activation : activations_)
     if (activation >= 0) *next++ = d->act[activation];
   remote.exchange({.time = d->time,

@@ -21,6 +21,8 @@ JointState* ArmChain::joint_of(ArmMechanics::State& state, const Joint& joint) n
       return &state.feed;
     case Role::Spin:
       return &state.spin;
+    case Role::Turn:
+      return &state.turns[static_cast<std::size_t>(joint.index)];
     case Role::Twist:
       return &state.twists.hinges[static_cast<std::size_t>(joint.index)];
     case Role::Other:

@@ -13,11 +13,10 @@ namespace tendril {
 class ArmChain {
  public:
   /// What the position of a joint is.
-  enum class Role { Coordinate, Feed, Spin, Twist, Other };
+  enum class Role { Coordinate, Feed, Spin, Turn, Twist, Other };
   struct Joint {
     Role role = Role::Other;  ///< Other: stays at `zero`
-    int index = 0;  ///< of a coordinate's joint: in ArmMechanics::State::joints; of a twist: in its
-                    ///< hinges
+    int index = 0;            ///< in the joints, the turns or the hinges of ArmMechanics::State
     bool is_slide = false;
     Eigen::Vector3d axis = Eigen::Vector3d::UnitZ();   ///< unit, body frame
     Eigen::Vector3d anchor = Eigen::Vector3d::Zero();  ///< body frame [m]

@@ -79,12 +79,11 @@ bool has_drums(const ArmObservations& observations) {
 }
 
 /// Refuses arms that the estimator does not describe.
-void require_described(const ContinuumRobot& robot, const ArmMechanics& mechanics,
-                       const ArmObservations& observations, ContactNeed contacts) {
+void require_described(const ArmMechanics& mechanics, const ArmObservations& observations,
+                       ContactNeed contacts) {
   const auto refuse = [](const std::string& what) {
     throw ModelError("measured = sensors: " + what + ": must be \"truth\"");
   };
-  if (robot.last_turning() >= 0) refuse("sections turn on their base");
   if (mechanics.options().guide_length > 0.0 &&
       (contacts == ContactNeed::Tip || contacts == ContactNeed::Grip))
     refuse("the controller works by contacts, and the arm has a guide, which it touches");
@@ -160,7 +159,7 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                      const std::optional<Eigen::Matrix3d>& R_WB, const VectorXd& q, double timestep,
                      ContactNeed contacts, bool disturbed)
     : mechanics_(mechanics),
-      chain_((require_described(robot, mechanics, observations, contacts), std::move(chain))),
+      chain_((require_described(mechanics, observations, contacts), std::move(chain))),
       observations_(std::move(observations)),
       tendons_(robot, routes),
       estimator_(
@@ -168,14 +167,17 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                       R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity, disturbed),
           observations_.sensors,
           estimator_options(robot, mechanics, observations_, timestep, disturbed)),
-      memory_(robot.coordinate_count(), tendons_.tendon_count(), mechanics.options().guide_length,
-              observations_, timestep, contacts),
+      memory_(robot.coordinate_count(), tendons_.tendon_count(), disturbed, observations_, timestep,
+              contacts),
       gravity_(gravity),
       start_(q),
       estimate_(estimator_.empty_estimate()),
       input_{VectorXd::Zero(tendons_.tendon_count()), VectorXd::Zero(q.size()), {}},
       lengths_(VectorXd::Zero(tendons_.tendon_count())),
-      speeds_(lengths_) {
+      speeds_(lengths_),
+      frames_(mechanics.turns().bends()),
+      bent_(q),
+      turned_(q) {
   for (int s = 0; s < estimator_.sensors().count(); ++s) {
     const VectorXd& values =
         values_.emplace_back(VectorXd::Zero(estimator_.sensors().reading_size(s)));
@@ -210,12 +212,22 @@ void SensedArm::read(std::span<const double> readings, std::span<const bool> arr
                                          .subspan(static_cast<std::size_t>(use.index));
     if (use.is_orientation) {
       const Eigen::Quaterniond q(numbers[0], numbers[1], numbers[2], numbers[3]);
-      Eigen::Vector3d::Map(values.data()) = rotation_vector(q.normalized().toRotationMatrix());
+      const Eigen::Matrix3d R = q.normalized().toRotationMatrix();
+      const bool is_direction = estimator_.sensors()[use.sensor].kind == SensorKind::Direction;
+      Eigen::Vector3d::Map(values.data()) =
+          is_direction ? Eigen::Vector3d(R.col(2)) : rotation_vector(R);
       continue;
     }
     for (std::size_t j = 0; j < values.size(); ++j)
       values[j] = use.factor * numbers[j] + use.offset;
   }
+}
+
+/// Finds the frames of sections that turn.
+void SensedArm::set_frames(const ArmMechanics::State& state) noexcept {
+  if (frames_.empty()) return;
+  frames_.reset();
+  mechanics_.turns().measure(state.turns, frames_);
 }
 
 /// Collects the readings of drums. Where the tension T is measured too, the length of the tendon is
@@ -259,6 +271,8 @@ void SensedArm::sense(std::span<const double> readings, std::span<const bool> ar
   }
   read(readings, arrived, next);
   read_drums(readings, arrived, next);
+  set_frames(state);
+  turn_readings();
   // Tensions at the commands of the last step, or where the drums are, at the shape that was
   // estimated then.
   estimate_.q = estimator_.coordinates(own);
@@ -303,14 +317,26 @@ std::optional<SensedContact::Touch> SensedArm::touch(const Eigen::Vector3d& tip_
   return contact_->feel(memory_.contact(next), tip_velocity);
 }
 
+/// Of sections that turn: from their own frames.
+void SensedArm::turn_readings() noexcept {
+  for (int s = 0; s < estimator_.sensors().count() && !frames_.empty(); ++s) {
+    const Sensor& sensor = estimator_.sensors()[s];
+    VectorXd& values = values_[static_cast<std::size_t>(s)];
+    if (sensor.kind == SensorKind::Coordinates) frames_.untwist_moments(values);
+    if (sensor.kind == SensorKind::Curvature)
+      frames_.untwist(static_cast<std::size_t>(sensor.place.section), values[0], values[1]);
+  }
+}
+
 /// Sets the state from the estimate.
 void SensedArm::spread(ArmMechanics::State& state) noexcept {
+  frames_.twist(estimate_.q, estimate_.q_rate);
   std::size_t i = 0;
   for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
     const ArmCoordinate& coordinate = mechanics_.coordinates()[k];
     const auto row = static_cast<Eigen::Index>(k);
-    const double feed = state.feed.position,
-                 outside = mechanics_.exposed_fraction(coordinate, feed);
+    const double feed = state.feed.position;
+    const double outside = mechanics_.exposed_fraction(coordinate, feed);
     for (const ArmJoint& joint : coordinate.joints) {
       const double exposed =
           outside > 0.0 ? mechanics_.exposure(joint, feed).fraction / outside : 0.0;
@@ -327,8 +353,9 @@ void SensedArm::spread(ArmMechanics::State& state) noexcept {
   }
   for (JointState& hinge : state.twists.hinges) hinge.position = hinge.velocity = 0.0;
   chain_.place(state);
-  const double twist = twist_by_gravity(state);
+  double twist = twist_by_gravity(state);
   if (twist != 0.0) chain_.place(state);
+  if (!frames_.empty()) twist += frames_.tip_angle();
   state.p_WE = state.p_WB + state.R_WB * estimate_.X_BE.translation();
   state.R_WE = state.R_WB * estimate_.X_BE.linear() *
                Eigen::AngleAxisd(twist, Eigen::Vector3d::UnitZ()).toRotationMatrix();
@@ -348,7 +375,7 @@ double SensedArm::twist_by_gravity(ArmMechanics::State& state) const noexcept {
 }
 
 void SensedArm::command(const ArmMechanics::State& state, std::span<const double> setpoints,
-                        std::span<double> next) const noexcept {
+                        std::span<double> next) noexcept {
   const std::span<const Servo> servos = mechanics_.servos();
   auto moments = memory_.moment(next);
   std::size_t first = 0;
@@ -373,7 +400,17 @@ void SensedArm::command(const ArmMechanics::State& state, std::span<const double
     });
     moments[static_cast<Eigen::Index>(k)] =
         std::isfinite(moment) ? coordinate.sign * moment : 0.0;  // memory has numbers
+    bent_[static_cast<Eigen::Index>(k)] = coordinate.sign * position;
   }
+  if (frames_.empty()) return;
+  // The damping is that of the rates in the sections' own frames.
+  set_frames(state);
+  turned_.setZero();
+  frames_.untwist(bent_, turned_);
+  frames_.untwist_moments(moments);
+  for (Eigen::Index k = 0; k < moments.size(); ++k)
+    moments[k] +=
+        estimator_.arm().parameters().springs[static_cast<std::size_t>(k)].damping * turned_[k];
 }
 
 }  // namespace tendril

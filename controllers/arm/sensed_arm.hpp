@@ -17,16 +17,17 @@ namespace tendril {
 
 /// What the computer of an arm knows: the state of its chain and its tip from the readings of its
 /// sensors, by an ArmEstimator. It sees nothing else of the body. It knows masses, stiffnesses and
-/// servos as modelled, the feed and the spin by the encoders of their motors, pressures of
-/// chambers, and what it commanded.
+/// servos as modelled, the feed, the spin and the sections' turns by the encoders of their motors,
+/// pressures of chambers, and what it commanded.
 ///
 /// Servos and motors become springs and moments of an ElasticArm. Joints share a coordinate by
 /// their fractions; the tip is that of the estimate, with its uneven deflection. Links twist as
-/// gravity twists them.
+/// gravity twists them. Both bends of a section that turns are held alike, so its springs are the
+/// same in frames that do not turn, and its moments and readings are turned into these.
 class SensedArm {
  public:
-  /// Throws ModelError for an arm that no estimator describes: sections that turn on their base, or
-  /// no sensor of its shape; or with a guide, if the controller works by contacts.
+  /// Throws ModelError for an arm without a sensor of its shape, or with a guide if the controller
+  /// works by contacts.
   /// @param contacts  if there are any, `observations` have the force and moment on the base
   /// @param q       where it starts
   /// @param gravity world frame [m/s^2]
@@ -74,7 +75,7 @@ class SensedArm {
   /// Keeps the setpoints of this step.
   /// @param state  of the last `sense`
   void command(const ArmMechanics::State& state, std::span<const double> setpoints,
-               std::span<double> next) const noexcept;
+               std::span<double> next) noexcept;
 
  private:
   [[nodiscard]] static ElasticArm elastic_arm(const ContinuumRobot& robot,
@@ -84,6 +85,8 @@ class SensedArm {
                                               bool disturbed);
   void read(std::span<const double> readings, std::span<const bool> arrived,
             std::span<double> next) noexcept;
+  void turn_readings() noexcept;
+  void set_frames(const ArmMechanics::State& state) noexcept;
   void read_drums(std::span<const double> readings, std::span<const bool> arrived,
                   std::span<double> next) noexcept;
   void spread(ArmMechanics::State& state) noexcept;
@@ -107,6 +110,8 @@ class SensedArm {
   std::vector<Eigen::VectorXd> values_;  // of each sensor of the estimator; NaN: did not arrive
   std::vector<Reading> arrived_;         // views of these
   Eigen::VectorXd lengths_, speeds_;
+  TurnedFrames frames_;            // of the sections, by their turns
+  Eigen::VectorXd bent_, turned_;  // coordinates, and their rates by the turns alone
 };
 
 }  // namespace tendril

@@ -28,6 +28,16 @@ void TurnedFrames::untwist(Eigen::Ref<Eigen::VectorXd> q,
   }
 }
 
+void TurnedFrames::twist(Eigen::Ref<Eigen::VectorXd> q,
+                         Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept {
+  for (const auto& [k, angle, rate, c, s] : frames_) {
+    q_rate[k] += rate * q[k + 1];
+    q_rate[k + 1] -= rate * q[k];
+    rotate(c, -s, q[k], q[k + 1]);
+    rotate(c, -s, q_rate[k], q_rate[k + 1]);
+  }
+}
+
 void TurnedFrames::untwist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept {
   for (const Frame& frame : frames_)
     rotate(frame.c, frame.s, moments[frame.bend], moments[frame.bend + 1]);

@@ -27,6 +27,14 @@ class TurnedFrames {
 
   /// Replaces coordinates and rates of the joints by those of controllers [rad], [rad/s].
   void untwist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
+  /// The inverse.
+  void twist(Eigen::Ref<Eigen::VectorXd> q, Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
+  /// Replaces the components (x, y) of a vector in a section's frame by those in one not turned.
+  void untwist(std::size_t section, double& x, double& y) const noexcept {
+    rotate(frames_[section].c, frames_[section].s, x, y);
+  }
+  /// By which the last section is turned [rad].
+  [[nodiscard]] double tip_angle() const noexcept { return frames_.back().angle; }
   /// The same of moments on the coordinates, or of columns of derivatives with respect to them.
   void untwist_moments(Eigen::Ref<Eigen::VectorXd> moments) const noexcept;
   template <class Matrix>

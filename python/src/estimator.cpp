@@ -133,7 +133,9 @@ void bind_estimator(nb::module_& module) {
       .def_prop_ro(
           "covariance", [](PyEstimator& self) { return square(self.estimate().covariance); },
           nb::sig("def covariance(self) -> " TENDRIL_ARRAY),
-          "(m, m) of q, q_rate, force and friction, one after the other: m = 2 n + 3 + tendons.")
+          "(m, m) of q, q_rate, force and friction, one after the other: m = 2 n + 3 + tendons. "
+          "Of\n"
+          "an arm in a guide of its n loads by contacts and the offset of its tip too.")
       .def_prop_ro(
           "tip_covariance",
           [](PyEstimator& self) { return square(self.estimate().tip_covariance); },

@@ -29,8 +29,12 @@ class Watched {
 
   PlanFailure step(PlanStage stage, double tip_error, int missing = 0) {
     std::vector<double> next = memory_;
-    const PlanFailure failure = monitor_.failure(
-        measurement, {.stage = stage, .tip_error = tip_error, .missing = missing}, memory_, next);
+    const PlanFailure failure = monitor_.failure(measurement,
+                                                 {.stage = stage,
+                                                  .tip_error = tip_error,
+                                                  .missing = missing,
+                                                  .contacts = measurement.contacts},
+                                                 memory_, next);
     memory_ = next;
     return failure;
   }

@@ -170,8 +170,7 @@ TEST_CASE("elastic arm: in a guide it is the arm of what is outside", "[estimati
 
   // An arm of the parts outside, which begins where the guide ends.
   std::vector<SectionParameters> sections;
-  ElasticArmParameters outside{
-      .springs = {}, .section_masses = {}, .gravity = parameters.gravity};
+  ElasticArmParameters outside{.springs = {}, .section_masses = {}, .gravity = parameters.gravity};
   outside.payload = parameters.payload;
   double end = input.base.feed - parameters.guide_length;  // of each section, past the guide
   std::vector<Eigen::Index> first;                         // coordinate of each part

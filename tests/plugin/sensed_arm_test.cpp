@@ -39,7 +39,8 @@ std::vector<mjtNum> controls(const ModelPtr& model, const DataPtr& data) {
   return {data->ctrl, data->ctrl + model->nu};
 }
 
-/// The bends and lengths of the joints of both sections, as `measured` has them.
+/// The bends and lengths of the joints of both sections, as `measured` has them: in frames that do
+/// not turn with the sections.
 Eigen::VectorXd true_coordinates(const ModelPtr& model, const DataPtr& data, double half_length) {
   const int size = half_length > 0.0 ? 3 : 2;
   Eigen::VectorXd q = Eigen::VectorXd::Zero(2 * size);
@@ -53,6 +54,14 @@ Eigen::VectorXd true_coordinates(const ModelPtr& model, const DataPtr& data, dou
     q[size * section + (axis == 'y' ? 0 : axis == 'x' ? 1 : 2)] += axis == 'x' ? -angle : angle;
   }
   for (int i = 0; i < 2 && size == 3; ++i) q[3 * i + 2] += half_length;
+  double turn = 0.0;
+  for (int i = 0; i < 2; ++i) {
+    const std::string name = "A_s" + std::to_string(i + 1) + "_turn";
+    const int joint = mj_name2id(model.get(), mjOBJ_JOINT, name.c_str());
+    if (joint < 0) continue;
+    turn += data->qpos[model->jnt_qposadr[joint]];
+    q.segment<2>(size * i) = Eigen::Rotation2Dd(turn) * Eigen::Vector2d(q.segment<2>(size * i));
+  }
   return q;
 }
 
@@ -81,7 +90,9 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   CAPTURE(seed);
   Random random(seed);
   const std::string more = seed % 2 == 0 ? "" : "variable_length = 0.03\n";
-  std::string arm = reach_arm("", more + (seed % 4 < 2 ? "" : "torsional_stiffness = 0.05\n"));
+  std::string arm = reach_arm("", more + (seed % 4 < 2   ? ""
+                                          : seed % 8 < 4 ? "torsional_stiffness = 0.05\n"
+                                                         : "rotation = \"turning\"\n"));
   if (seed % 3 == 1) arm += "[base]\nfeed = 0.1\nspin = true\n";
   if (seed % 3 == 2) arm += "[tip]\npayload = 0.02\n[gripper]\nopening = 0.04\n";
   const ModelPtr model = load_one_arm(arm);
@@ -97,8 +108,9 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   };
   std::vector<JointAddress> joints;
   for (const int joint : parts.joints) joints.push_back(address_of(joint));
-  std::vector<JointAddress> twists;
+  std::vector<JointAddress> twists, turns;
   for (const int joint : parts.twists) twists.push_back(address_of(joint));
+  for (const int joint : parts.turns) turns.push_back(address_of(joint));
   const JointAddress feed = address_of(parts.feed), spin = address_of(parts.spin);
   for (int j = 0; j < m->njnt; ++j) {  // those of the gripper stay where the model has them
     if (std::string(mj_id2name(m, mjOBJ_JOINT, j)).starts_with("A_s") || j == feed.joint ||
@@ -114,6 +126,8 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   expected.joints.resize(joints.size());
   state.twists.hinges.resize(twists.size());
   expected.twists.hinges.resize(twists.size());
+  state.turns.resize(turns.size());
+  expected.turns.resize(turns.size());
   state.p_WB = ConstVector3(data->xpos + 3 * base);
   state.R_WB = ConstMatrix3(data->xmat + 9 * base);
   const auto copy = [&](const JointAddress& address, JointState& to, JointState& all) {
@@ -125,6 +139,7 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
     copy(joints[i], state.joints[i], expected.joints[i]);
   for (std::size_t i = 0; i < twists.size(); ++i)
     copy(twists[i], state.twists.hinges[i], expected.twists.hinges[i]);
+  for (std::size_t i = 0; i < turns.size(); ++i) copy(turns[i], state.turns[i], expected.turns[i]);
   copy(feed, state.feed, expected.feed);
   copy(spin, state.spin, expected.spin);
   chain.place(state);
@@ -136,6 +151,7 @@ TEST_CASE("arm chain: joints, weights and the tip are where the engine has them"
   for (std::size_t i = 0; i < joints.size(); ++i) check(state.joints[i], expected.joints[i]);
   for (std::size_t i = 0; i < twists.size(); ++i)
     check(state.twists.hinges[i], expected.twists.hinges[i]);
+  for (std::size_t i = 0; i < turns.size(); ++i) check(state.turns[i], expected.turns[i]);
   if (feed.joint >= 0) check(state.feed, expected.feed);
   if (spin.joint >= 0) check(state.spin, expected.spin);
   CHECK((state.p_WE - ConstVector3(data->site_xpos + 3 * tip)).norm() < 1e-12);
@@ -218,6 +234,9 @@ TEST_CASE("sensed arm: with exact sensors it is where it says, however it is dri
                       table("markers", "marker", "places = [0.25, 0.5, 0.75]\n")},
       {"one plane",
        head + small_sections("bend_plane = \"xz\"\n") + settings + kTracker + kEncoder},
+      {"sections that turn", head + small_sections("rotation = \"turning\"\n") + settings +
+                                 kTracker + kEncoder +
+                                 table("curvature", "fiber", "places = [0.1, 0.3, 0.6, 0.8]\n")},
       {"links that twist",
        head + small_sections("torsional_stiffness = 0.05\n") + settings + kTracker + kEncoder},
       {"a guide", "compliance = \"link\"\n" + head + "[base]\nfeed = 0.06\nguide_length = 0.04\n" +
@@ -406,10 +425,6 @@ TEST_CASE("sensed arm: what no estimator describes is refused", "[plugin]") {
       {"no sensors", reach_arm(settings), "the robot file has no [[sensor]] that tells the shape"},
       {"an imu alone", reach_arm(settings) + table("imu", "imu", "places = [1]\n"),
        "the robot file has no [[sensor]] that tells the shape"},
-      {"turning sections",
-       "kind = \"continuum\"\n" + small_sections() + small_sections("rotation = \"turning\"\n") +
-           "[controller]\nplugin = \"tendril.reach\"\n" + settings + kTracker,
-       "sections turn on their base"},
       {"a task of contacts in a guide",
        "kind = \"continuum\"\ncompliance = \"link\"\n[base]\nfeed = 0.1\nguide_length = 0.05\n" +
            small_sections() + "[controller]\nplugin = \"tendril.touch\"\n" + settings + kTracker +

@@ -89,6 +89,10 @@ inline std::vector<Case> cases() {
       {"a payload and a gripper", sections() +
                                       "[tip]\npayload = 0.01\n[gripper]\nopening = 0.03\n" +
                                       kReach + kTracker + kBends},
+      {"sections that turn", sections("rotation = \"turning\"\n") + kReach + kTracker + kBends},
+      {"links that twist", sections("torsional_stiffness = 0.02\n") + kReach + kTracker + kBends},
+      {"a guide", "compliance = \"link\"\n" + sections() +
+                      "[base]\nfeed = 0.1\nguide_length = 0.08\n" + kReach + kTracker + kBends},
       {"snake on a carriage",
        snake("[base]\nkind = \"carriage\"\nfeed = 0.5\n",
              path("0.6, 0, 0, 0.8, 0, 0, 1.0, 0.2, 0.1")),

@@ -1,5 +1,6 @@
 #include "tendril/model/continuum/observations.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -10,11 +11,18 @@
 namespace tendril {
 namespace {
 
+constexpr double kGuideBend = 0.05;  // of the body in the clearance of its guide [rad],
+constexpr double kGuideTime = 1.0;   // for so long [s]
+
 /// Deviation of readings of an arm of this length [m] from those of a model of constant curvatures.
-double model_deviation(const Observed& observed, const ContinuumDescription& robot) {
+/// @param period  of the readings [s]
+double model_deviation(const Observed& observed, const ContinuumDescription& robot, double period) {
   const double length = rest_length(robot);
   switch (observed.kind) {
     case SensorKind::Coordinates:
+      // Bends in the clearance of a guide last: as noise of the same density.
+      if (robot.guide.exists())
+        return kGuideBend * std::sqrt(std::max(1.0, 2.0 * kGuideTime / period));
       return 1e-4;  // rad, m
     case SensorKind::TendonLength:
       return 1e-4 * length;
@@ -48,6 +56,7 @@ bool is_same_place(const BodyPlace& a, const BodyPlace& b) {
 }  // namespace
 
 ArmObservations observations(const ContinuumDescription& robot, double timestep) {
+  const bool turns = robot.kinematics().last_turning() >= 0;
   ArmObservations all;
   all.tension_deviations.resize(static_cast<std::size_t>(tendon_count(robot)));
   for (const RobotSensor& table : robot.sensors) {
@@ -73,8 +82,11 @@ ArmObservations observations(const ContinuumDescription& robot, double timestep)
         stretch_deviation = *tension / stiffness;
       }
       if (!one.observed) continue;
-      const Observed& observed = *one.observed;
-      const double model = model_deviation(observed, robot);
+      Observed observed = *one.observed;
+      // The roll of a tip that turns is not that of the estimate.
+      if (turns && observed.kind == SensorKind::Rotation) observed.kind = SensorKind::Direction;
+      const double model =
+          model_deviation(observed, robot, table.rate > 0.0 ? 1.0 / table.rate : timestep);
       const double deviation =
           std::sqrt(reading_variance(one) + model * model + stretch_deviation * stretch_deviation);
       std::size_t s = first;
