@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "binding/arm_model.hpp"
 #include "tendril/model/mobile/sensors.hpp"
@@ -17,6 +18,14 @@ std::vector<std::string> joint_names(const MobileDescription& robot) {
   std::vector<std::string> all{names::kPlatformX, names::kPlatformY, names::kHeading};
   for (int j = 1; j <= MobileLoop::sizes(robot).n; ++j) all.push_back(names::arm_joint(j));
   return all;
+}
+
+/// In the frame in which the platform moves.
+Eigen::Isometry3d platform_pose(std::span<const JointState> states) noexcept {
+  Eigen::Isometry3d X = Eigen::Isometry3d::Identity();
+  X.translation() << states[0].position, states[1].position, 0.0;
+  X.linear() = Eigen::AngleAxisd(states[2].position, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+  return X;
 }
 
 }  // namespace
@@ -34,8 +43,6 @@ MemoryLayout MobileLoop::layout(const MobileDescription& robot, bool is_sensed) 
 }
 
 void MobileLoop::use_sensors(const Mechanism& mechanism, const MobileDescription& robot) {
-  if (robot.mounted)
-    throw ModelError("measured = sensors: its arm is a continuum arm: must be \"truth\"");
   std::vector<int> coordinates;
   for (const DrivenJoint& joint : joints_) coordinates.push_back(joint.joint);
   sensed_.emplace(SensedMobile::Parameters{
@@ -43,7 +50,10 @@ void MobileLoop::use_sensors(const Mechanism& mechanism, const MobileDescription
       .joints = joint_names(robot),
       .limits = robot.speeds,
       .timestep = timestep_,
-      .chain = chain_of(mechanism, coordinates, mechanism.site(names::kTip))});
+      .chain = robot.mounted
+                   ? std::nullopt
+                   : std::optional(chain_of(mechanism, coordinates, mechanism.site(names::kTip)))});
+  has_tip_ = !robot.mounted;
 }
 
 void MobileLoop::measure(std::span<const JointState> states,
@@ -62,7 +72,9 @@ void MobileLoop::measure(std::span<const JointState> states,
 void MobileLoop::sense(std::span<const double> readings, std::span<const bool> arrived,
                        std::span<double> next_own, const Eigen::Isometry3d& X_WB,
                        std::span<JointState> states, MobileMeasurement& seen) noexcept {
+  const Eigen::Isometry3d true_platform = platform_pose(states);
   sensed_->sense(readings, arrived, next_own, X_WB, states, seen.X_WE);
+  if (!has_tip_) seen.X_WE = platform_pose(states) * true_platform.inverse() * seen.X_WE;
   measure(states, seen);
 }
 

@@ -46,7 +46,8 @@ class MobileLoop {
 
   /// Fills in what follows from the states of the joints.
   void measure(std::span<const JointState> states, MobileMeasurement& out) const noexcept;
-  /// Replaces states and measurement by what follows from the readings (SensedMobile::sense).
+  /// Replaces states and measurement by what follows from the readings (SensedMobile::sense). A
+  /// continuum arm tells where its tip is on the platform: that of `seen`, on entry the true one.
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<double> next_own, const Eigen::Isometry3d& X_WB,
              std::span<JointState> states, MobileMeasurement& seen) noexcept;
@@ -65,6 +66,7 @@ class MobileLoop {
   MemoryLayout layout_;
   std::vector<DrivenJoint> joints_;
   std::optional<SensedMobile> sensed_;
+  bool has_tip_ = true;  // of the robot itself
 };
 
 [[nodiscard]] bool is_finite(const MobileCommand& command) noexcept;

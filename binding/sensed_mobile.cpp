@@ -94,10 +94,11 @@ void SensedMobile::sense(std::span<const double> readings, std::span<const bool>
       states[first + k].velocity = x[1];
     }
   }
+  if (!parameters_.chain) return;
   std::ranges::copy(states, state_.joints.begin());
   state_.p_WB = X_WB.translation();
   state_.R_WB = X_WB.linear();
-  parameters_.chain.place(state_);
+  parameters_.chain->place(state_);
   std::ranges::copy(state_.joints, states.begin());
   X_BE.linear().noalias() = X_WB.linear().transpose() * state_.R_WE;
   X_BE.translation().noalias() = X_WB.linear().transpose() * (state_.p_WE - X_WB.translation());

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <Eigen/Geometry>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "controllers/arm/arm_chain.hpp"
@@ -18,13 +20,13 @@ namespace tendril {
 /// late is extrapolated. Tested by: sensed_mobile_test.
 class SensedMobile {
  public:
-  /// Joints are x, y, heading, then those of the arm.
+  /// Joints are x, y, heading, then those of the arm, if it has joints.
   struct Parameters {
     JointObservations observations;
     std::vector<std::string> joints;  ///< names, for messages
     MobileSpeedLimits limits;
-    double timestep = 0.0;  ///< [s]
-    ArmChain chain;         ///< with these joints as coordinates
+    double timestep = 0.0;          ///< [s]
+    std::optional<ArmChain> chain;  ///< with these joints as coordinates; none: without the tip
   };
   /// Throws ModelError naming a joint that no sensor measures.
   explicit SensedMobile(Parameters parameters);
@@ -43,7 +45,7 @@ class SensedMobile {
   /// @param arrived   one flag for each of these sensors
   /// @param next      a copy of the memory, written
   /// @param X_WB      of the frame in which the platform moves
-  /// @param X_BE      of the tip, written
+  /// @param X_BE      of the tip, written if there is a chain
   void sense(std::span<const double> readings, std::span<const bool> arrived,
              std::span<double> next, const Eigen::Isometry3d& X_WB, std::span<JointState> states,
              Eigen::Isometry3d& X_BE) noexcept;

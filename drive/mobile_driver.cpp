@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "binding/mobile_controllers.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 MobileDriver::MobileDriver(const MobileDescription& robot, const ComputerOptions& options)
     : JointDriver(robot, options, MobileLoop::sizes(robot)) {
+  if (robot.mounted)
+    throw ModelError(robot.name + ": its arm is a continuum arm: drive that, by its own file");
   if (options.R_WB) X_WB_.linear() = *options.R_WB;
   take(make_mobile_controller(kind(), settings(), robot_, options.timestep, scene()));
   loop_.emplace(

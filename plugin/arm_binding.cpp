@@ -97,8 +97,10 @@ void ArmBinding::bind_sensors(const InstanceContext& context,
   const mjModel* m = context.model;
   require_sensed_contacts(context.kind, controller_->needs_contacts(), description);
   const std::optional<Eigen::Matrix3d> R_WB = standing_orientation(m, base_body_);
-  // Joints that carry the base tell where it is; touch takes it to stand.
-  if (!R_WB && (carrier_.empty() || controller_->needs_contacts() == ContactNeed::Tip))
+  // Joints that carry the base tell how it is turned, and a platform does not turn it against
+  // gravity; touch takes it to stand.
+  if (!R_WB && ((carrier_.empty() && !stays_upright(m, base_body_)) ||
+                controller_->needs_contacts() == ContactNeed::Tip))
     throw ModelError("measured = sensors: its base moves: must be \"truth\"");
   loop_.use_sensors(mechanism, description, compensated_gravity(m, true), R_WB);
 }

@@ -12,15 +12,39 @@
 
 namespace tendril {
 
-std::optional<Eigen::Matrix3d> standing_orientation(const mjModel* m, int body) {
+namespace {
+
+/// Orientation of a body in the world with all joints where the model is written.
+Eigen::Matrix3d written_orientation(const mjModel* m, int body) {
   Eigen::Matrix3d R = Eigen::Matrix3d::Identity();
   for (; body > 0; body = m->body_parentid[body]) {
-    if (m->body_jntnum[body] > 0) return std::nullopt;
     mjtNum rotation[9];
     mju_quat2Mat(rotation, m->body_quat + 4 * body);
     R = ConstMatrix3(rotation) * R;
   }
   return R;
+}
+
+}  // namespace
+
+std::optional<Eigen::Matrix3d> standing_orientation(const mjModel* m, int body) {
+  for (int b = body; b > 0; b = m->body_parentid[b])
+    if (m->body_jntnum[b] > 0) return std::nullopt;
+  return written_orientation(m, body);
+}
+
+bool stays_upright(const mjModel* m, int body) {
+  constexpr double kParallel = 1e-9;  // sine
+  const ConstVector3 gravity(m->opt.gravity);
+  for (; body > 0; body = m->body_parentid[body]) {
+    for (int j = m->body_jntadr[body]; j < m->body_jntadr[body] + m->body_jntnum[body]; ++j) {
+      if (m->jnt_type[j] == mjJNT_SLIDE) continue;
+      if (m->jnt_type[j] != mjJNT_HINGE) return false;
+      const Eigen::Vector3d axis = written_orientation(m, body) * ConstVector3(m->jnt_axis + 3 * j);
+      if (axis.cross(gravity).norm() > kParallel * gravity.norm()) return false;
+    }
+  }
+  return true;
 }
 
 bool is_below(const mjModel* m, int body, int root) noexcept {

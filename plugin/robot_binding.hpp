@@ -282,6 +282,9 @@ void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_
 /// Orientation of a body in the world; nothing if joints move it.
 [[nodiscard]] std::optional<Eigen::Matrix3d> standing_orientation(const mjModel* m, int body);
 
+/// Whether joints move it without turning it against gravity, as those of a platform do.
+[[nodiscard]] bool stays_upright(const mjModel* m, int body);
+
 /// Tells whether a body is another one or hangs on it.
 [[nodiscard]] bool is_below(const mjModel* m, int body, int root) noexcept;
 /// Mass of a body and all that hang on it, by the weight that they have in a medium [kg].

@@ -8,6 +8,7 @@
 #include "plugin/robot_binding.hpp"
 #include "tests/plugin/test_scenes.hpp"
 #include "tests/support/allocation_counter.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using Eigen::Vector3d;
 using namespace tendril;
@@ -155,4 +156,79 @@ TEST_CASE("sensed mobile robot: a step allocates nothing", "[plugin]") {
   const AllocationCounter counter;
   step(model, data, 100);
   CHECK(counter.count() == 0);
+}
+
+namespace {
+
+const std::string kPose =
+    "[[sensor]]\nkind = \"platform_pose\"\nname = \"laser\"\nnoise = [0.002, 0.002]\nrate = 50\n"
+    "delay = 0.02\n";
+const std::string kArm = "kind = \"continuum\"\nname = \"arm\"\n" + small_sections() +
+                         "[controller]\nplugin = \"tendril.reach\"\ntarget = \"goal\"\n"
+                         "measured = \"sensors\"\n"
+                         "[[sensor]]\nkind = \"bend_encoder\"\nname = \"bend\"\n"
+                         "[[sensor]]\nkind = \"tip_tracker\"\nname = \"tracker\"\n";
+
+/// A platform that carries a continuum arm of a file; both see their sensors.
+std::string carrier(const TemporaryFolder& folder, const std::string& sensors) {
+  return "kind = \"mobile\"\n[platform]\nlength = 0.4\nwidth = 0.3\nheight = 0.14\n"
+         "[arm]\nfile = \"" +
+         folder.write("arm.toml", kArm).string() +
+         "\"\nmount = [0.1, 0, 0.2]\n"
+         "[controller]\nplugin = \"tendril.base_placement\"\ntarget = \"goal\"\n"
+         "measured = \"sensors\"\n" +
+         sensors;
+}
+}  // namespace
+
+TEST_CASE("sensed platform: it and the continuum arm on it know what their sensors tell",
+          "[plugin]") {
+  load_tendril();
+  const TemporaryFolder folder;
+  const ModelPtr model = load_scene_text(scene(), {{"robot.toml", carrier(folder, kPose)}});
+  const DataPtr data = make_data(model);
+  double squares = 0.0, moved = 0.0, tip_off = 0.0;
+  constexpr int kSteps = 4000;
+  for (int k = 0; k < kSteps; ++k) {
+    const std::vector<double> before(data->qpos, data->qpos + kPlatform);
+    mj_step(model.get(), data.get());
+    const auto measured = sensor(model, data, "Y_measured");
+    for (std::size_t j = 0; j < kPlatform; ++j) squares += std::pow(measured[j] - before[j], 2);
+    moved = std::max(moved, std::hypot(before[0], before[1]));
+    if (k < 500) continue;
+    const auto seen = sensor(model, data, "Y_arm_measured_tip"),
+               truth = sensor(model, data, "Y_arm_tracker_position");
+    tip_off = std::max(tip_off, (ConstVector3(seen.data()) - ConstVector3(truth.data())).norm());
+  }
+  CHECK(moved > 0.2);
+  CHECK(std::sqrt(squares / (kPlatform * kSteps)) < 0.003);
+  CHECK(squares > 0.0);
+  CHECK(tip_off < 1e-3);
+}
+
+TEST_CASE("sensed platform: what it does not know is refused", "[plugin]") {
+  load_tendril();
+  const TemporaryFolder folder;
+  const auto error_of = [&](const std::string& xml, const std::string& sensors) {
+    std::string error;
+    CHECK_FALSE(
+        try_load_scene(xml, {{"robot.toml", carrier(folder, sensors)}, {"arm.toml", kArm}}, error));
+    return error;
+  };
+  CHECK_THAT(error_of(scene(), ""), Catch::Contains("has no platform_pose"));
+  CHECK_THAT(error_of(scene(), "[[sensor]]\nkind = \"joint_encoder\"\nname = \"e\"\n"),
+             Catch::Contains("kind = 'joint_encoder': must be one of platform_pose"));
+  // A base that rocks turns gravity.
+  const std::string rocking = R"(<mujoco model="rocking">
+  <asset><model name="arm" file="arm.toml"/></asset>
+  <worldbody>
+    <body name="rock">
+      <joint axis="1 0 0"/>
+      <geom size="0.1"/>
+      <attach model="arm" body="base" prefix="A_"/>
+    </body>
+    <body name="goal" mocap="true" pos="0.1 0 0.04"/>
+  </worldbody>
+</mujoco>)";
+  CHECK_THAT(error_of(rocking, kPose), Catch::Contains("measured = sensors: its base moves"));
 }

@@ -206,11 +206,13 @@ MountedArm read_mount(const FileContents& file) {
   const FileReader sibling = [&](const std::string& other) {
     return file.read((name.parent_path() / other).string());
   };
-  // An experiment's faults are those of all robots; each takes its own from them.
-  std::vector<Override> faults;
+  // An experiment's faults are those of all robots, and each takes its own from them. What
+  // controllers see is the same for the platform and the arm.
+  std::vector<Override> common;
   for (const Override& change : file.overrides)
-    if (change.key == "controller.measurement_faults") faults.push_back(change);
-  arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, faults, sibling);
+    if (change.key == "controller.measurement_faults" || change.key == "controller.measured")
+      common.push_back(change);
+  arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, common, sibling);
   if (arm.robot.kinematics().last_turning() >= 0)
     fields.refuse("file", "a section of the arm turns on its base, must bend on a platform");
   return arm;
@@ -291,8 +293,7 @@ MobileDescription MobileDescription::read(const FileContents& file) {
   }
   read_platform(top.table("platform"), robot);
   if (is_mounted) {
-    for (const std::string_view key :
-         {"yaw", "link", "tool", "self_collision", "sensor", "start"}) {
+    for (const std::string_view key : {"yaw", "link", "tool", "self_collision", "start"}) {
       if (top.has(key)) top.refuse(key, "is for an arm of joints; this one has a file, arm.file");
     }
     robot.mounted = read_mount(file);

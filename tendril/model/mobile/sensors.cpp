@@ -1,6 +1,7 @@
 #include "tendril/model/mobile/sensors.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "tendril/model/mobile/mjcf.hpp"
 #include "tendril/model/sensor_reader.hpp"
@@ -14,19 +15,20 @@ std::vector<std::string> platform_joints() {
 
 std::vector<std::string> joint_names(const MobileDescription& robot) {
   std::vector<std::string> joints;
+  if (robot.mounted) return joints;
   for (std::size_t j = 1; j <= robot.links.size() + 2; ++j)
     joints.push_back(names::arm_joint(static_cast<int>(j)));
   return joints;
 }
 
 constexpr SensorRow<MobileDescription> kKinds[]{
-    kTipTracker<MobileDescription>,
     {"platform_pose",
      kPlatformQuantities,
      {},
      [](const Fields& /*fields*/, const MobileDescription& /*robot*/, RobotSensor& sensor) {
        add_platform_pose(sensor, platform_joints());
      }},
+    kTipTracker<MobileDescription>,
     {"joint_encoder",
      {},
      kJointEncoderKeys,
@@ -43,7 +45,9 @@ constexpr SensorRow<MobileDescription> kKinds[]{
 }  // namespace
 
 std::vector<RobotSensor> read_mobile_sensors(const Fields& top, const MobileDescription& robot) {
-  return read_sensors<MobileDescription>(top, robot, kKinds);
+  // A continuum arm has sensors of its own.
+  const std::span<const SensorRow<MobileDescription>> kinds(kKinds);
+  return read_sensors<MobileDescription>(top, robot, robot.mounted ? kinds.first(1) : kinds);
 }
 
 JointObservations mobile_observations(const MobileDescription& robot, double timestep) {
