@@ -40,10 +40,12 @@ ArmLoop::Memory::Memory(const ContinuumDescription& description, bool is_sensed,
     twists = layout.numbers(description.sections.size());
     swing_mean = layout.vector(6);
   }
-  if (is_sensed)
-    sensed = layout.part(SensedArm::Memory(n, t, is_disturbed(description, contacts),
-                                           observations(description, timestep), timestep, contacts)
-                             .layout);
+  if (!is_sensed) return;
+  sensed.emplace(n, t, observations(description, timestep),
+                 SensedArm::Options{.timestep = timestep,
+                                    .contacts = contacts,
+                                    .disturbed = is_disturbed(description, contacts)});
+  sensed_block = layout.part(sensed->layout);
 }
 
 ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& description,
@@ -54,7 +56,6 @@ ArmLoop::ArmLoop(const Mechanism& mechanism, const ContinuumDescription& descrip
       memory_(description, is_sensed, contacts, mechanism.timestep),
       timestep_(mechanism.timestep),
       twist_swing_(measurement.twist_swing),
-      contacts_(contacts),
       length_(straight_length(robot_)) {
   const FundamentalMode mode = fundamental_mode(mechanism, model_);
   measurement.fundamental_mode_damping = mode.damping;
@@ -94,15 +95,15 @@ void ArmLoop::use_sensors(const Mechanism& mechanism, const ContinuumDescription
     use.offset = -mechanism.tendons[static_cast<std::size_t>(tendon)].length;
   }
   sensed_.emplace(robot_, mechanics(), tendon_routes(description), model_.chain(mechanism),
-                  std::move(seen), gravity, R_WB, model_.start(mechanism), timestep_, contacts_,
-                  is_disturbed(description, contacts_));
+                  std::move(seen), gravity, R_WB, model_.start(mechanism),
+                  memory_.sensed.value());
   response_.emplace(mechanics());
 }
 
 void ArmLoop::sense(std::span<const double> readings, std::span<const bool> arrived,
                     std::span<const double> tendon_commands, std::span<double> next_own,
                     ArmMechanics::State& state) noexcept {
-  sensed_->sense(readings, arrived, tendon_commands, memory_.sensed(next_own), state);
+  sensed_->sense(readings, arrived, tendon_commands, memory_.sensed_block(next_own), state);
 }
 
 void ArmLoop::sense_contacts(const ArmMechanics::State& state, const ArmController& controller,
@@ -112,7 +113,7 @@ void ArmLoop::sense_contacts(const ArmMechanics::State& state, const ArmControll
   velocity += out.tip_jacobian.col(out.q.size()).head<3>() * state.feed.velocity +
               out.tip_jacobian.col(out.q.size() + 1).head<3>() * state.spin.velocity;
   response_->clear();
-  if (const auto touch = sensed_->touch(velocity, memory_.sensed(next_own)))
+  if (const auto touch = sensed_->touch(velocity, memory_.sensed_block(next_own)))
     response_->add({.position = state.p_WE,
                     .normal = state.R_WB * touch->normal,
                     .depth = 0.0,
@@ -150,7 +151,7 @@ void ArmLoop::keep(const ArmMechanics::State& state, std::span<const double> set
                    std::span<double> next_own) noexcept {
   const ArmMechanics& mechanics = model_.mechanics;
   mechanics.servo_moments(state, setpoints, memory_.moments(next_own));
-  if (sensed_) sensed_->command(state, setpoints, memory_.sensed(next_own));
+  if (sensed_) sensed_->command(state, setpoints, memory_.sensed_block(next_own));
   std::ranges::copy(setpoints.last(model_.tendons.size()), memory_.tendons(next_own).begin());
   if (mechanics.has_feed())
     memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics.feed().servo)];

@@ -31,7 +31,8 @@ class ArmLoop {
     MatrixSlot<Eigen::VectorXd> command;
     Block moments, tendons, turns, twists;
     MatrixSlot<Eigen::VectorXd> swing_mean;
-    Block sensed;
+    std::optional<SensedArm::Memory> sensed;
+    Block sensed_block;
   };
 
   /// @param options  see ArmModel
@@ -52,7 +53,7 @@ class ArmLoop {
   /// What the sensors tell, after `use_sensors`.
   [[nodiscard]] ArmEstimate empty_estimate() const { return sensed_->empty_estimate(); }
   void estimate(std::span<const double> own, ArmEstimate& estimate) noexcept {
-    sensed_->estimate(memory_.sensed(own), estimate);
+    sensed_->estimate(memory_.sensed_block(own), estimate);
   }
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
@@ -104,7 +105,6 @@ class ArmLoop {
   Eigen::VectorXd twist_swing_;  // of the last `measure`
   std::vector<DriveReading> drives_;
   std::vector<std::size_t> slow_tendons_;  // of the chambers among these
-  ContactNeed contacts_;
   std::optional<SensedArm> sensed_;
   std::optional<ContactResponse> response_;  // to the contacts that are sensed
   double length_;                            // of the straight arm [m]

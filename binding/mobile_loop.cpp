@@ -53,7 +53,6 @@ void MobileLoop::use_sensors(const Mechanism& mechanism, const MobileDescription
       .chain = robot.mounted
                    ? std::nullopt
                    : std::optional(chain_of(mechanism, coordinates, mechanism.site(names::kTip)))});
-  has_tip_ = !robot.mounted;
 }
 
 void MobileLoop::measure(std::span<const JointState> states,
@@ -72,9 +71,13 @@ void MobileLoop::measure(std::span<const JointState> states,
 void MobileLoop::sense(std::span<const double> readings, std::span<const bool> arrived,
                        std::span<double> next_own, const Eigen::Isometry3d& X_WB,
                        std::span<JointState> states, MobileMeasurement& seen) noexcept {
-  const Eigen::Isometry3d true_platform = platform_pose(states);
-  sensed_->sense(readings, arrived, next_own, X_WB, states, seen.X_WE);
-  if (!has_tip_) seen.X_WE = platform_pose(states) * true_platform.inverse() * seen.X_WE;
+  if (sensed_->has_tip()) {
+    sensed_->sense(readings, arrived, next_own, X_WB, states, seen.X_WE);
+  } else {
+    const Eigen::Isometry3d X_PE = platform_pose(states).inverse() * seen.X_WE;
+    sensed_->sense(readings, arrived, next_own, X_WB, states, seen.X_WE);
+    seen.X_WE = platform_pose(states) * X_PE;
+  }
   measure(states, seen);
 }
 

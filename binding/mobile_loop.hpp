@@ -66,7 +66,6 @@ class MobileLoop {
   MemoryLayout layout_;
   std::vector<DrivenJoint> joints_;
   std::optional<SensedMobile> sensed_;
-  bool has_tip_ = true;  // of the robot itself
 };
 
 [[nodiscard]] bool is_finite(const MobileCommand& command) noexcept;

@@ -39,6 +39,7 @@ class SensedMobile {
     Block platform, heading, arm;
   };
 
+  [[nodiscard]] bool has_tip() const noexcept { return parameters_.chain.has_value(); }
   /// Replaces the states of the joints, which are true before the first step, by what follows from
   /// the readings.
   /// @param readings  of all sensors of the engine, one after the other

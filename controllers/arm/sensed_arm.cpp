@@ -57,11 +57,11 @@ CoordinateSpring spring_of(const ArmCoordinate& coordinate, std::span<const Serv
 /// What contacts and twist do to a disturbed arm is in d and b of its state. So its force at the
 /// tip, which does not know where they are, is small.
 ArmEstimatorOptions estimator_options(const ContinuumRobot& robot, const ArmMechanics& mechanics,
-                                      const ArmObservations& observations, double timestep,
-                                      bool disturbed) {
-  ArmEstimatorOptions options{.timestep = timestep,
+                                      const ArmObservations& observations,
+                                      const SensedArm::Options& of) {
+  ArmEstimatorOptions options{.timestep = of.timestep,
                               .tension_deviations = observations.tension_deviations};
-  if (!disturbed) return options;
+  if (!of.disturbed) return options;
   const double length = straight_length(robot);
   double stiffness = std::numeric_limits<double>::infinity();
   for (const ArmCoordinate& coordinate : mechanics.coordinates())
@@ -98,15 +98,17 @@ void require_described(const ArmMechanics& mechanics, const ArmObservations& obs
 
 }  // namespace
 
-SensedArm::Memory::Memory(int n, int t, bool disturbed, const ArmObservations& observations,
-                          double timestep, ContactNeed contacts)
-    : estimator(
-          layout.part(ArmEstimatorMemory(n, t, disturbed, observations.sensors, timestep).layout)),
+SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations,
+                          const Options& of_arm)
+    : options(of_arm),
+      estimator(layout.part(
+          ArmEstimatorMemory(n, t, options.disturbed, observations.sensors, options.timestep)
+              .layout)),
       began(layout.flag()),
       moment(layout.vector(n)),
       tensions(layout.vector(t)),
       drums(layout.vector(has_drums(observations) ? t : 0)) {
-  if (contacts == ContactNeed::Tip) contact = layout.part(SensedContact::Memory().layout);
+  if (options.contacts == ContactNeed::Tip) contact = layout.part(SensedContact::Memory().layout);
 }
 
 ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
@@ -156,19 +158,18 @@ ElasticArm SensedArm::elastic_arm(const ContinuumRobot& robot, const ArmMechanic
 SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                      std::span<const TendonRoute> routes, ArmChain chain,
                      ArmObservations observations, const Eigen::Vector3d& gravity,
-                     const std::optional<Eigen::Matrix3d>& R_WB, const VectorXd& q, double timestep,
-                     ContactNeed contacts, bool disturbed)
+                     const std::optional<Eigen::Matrix3d>& R_WB, const VectorXd& q,
+                     const Memory& memory)
     : mechanics_(mechanics),
-      chain_((require_described(mechanics, observations, contacts), std::move(chain))),
+      chain_((require_described(mechanics, observations, memory.options.contacts), std::move(chain))),
       observations_(std::move(observations)),
       tendons_(robot, routes),
       estimator_(
           elastic_arm(robot, mechanics, routes, chain_,
-                      R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity, disturbed),
-          observations_.sensors,
-          estimator_options(robot, mechanics, observations_, timestep, disturbed)),
-      memory_(robot.coordinate_count(), tendons_.tendon_count(), disturbed, observations_, timestep,
-              contacts),
+                      R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity,
+                      memory.options.disturbed),
+          observations_.sensors, estimator_options(robot, mechanics, observations_, memory.options)),
+      memory_(memory),
       gravity_(gravity),
       start_(q),
       estimate_(estimator_.empty_estimate()),
@@ -184,14 +185,14 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
     arrived_.push_back({s, {values.data(), static_cast<std::size_t>(values.size())}});
   }
   if (!R_WB) moving_gravity_ = true;
-  if (contacts != ContactNeed::Tip) return;
+  if (memory.options.contacts != ContactNeed::Tip) return;
   const ArmSensors& sensors = estimator_.sensors();
   for (int s = 0; s < sensors.count(); ++s) {
     if (sensors[s].kind == SensorKind::BaseForce) base_force_ = s;
     if (sensors[s].kind == SensorKind::BaseMoment) base_moment_ = s;
   }
   contact_.emplace(estimator_.arm(), sensors[base_force_].deviation,
-                   sensors[base_moment_].deviation, timestep);
+                   sensors[base_moment_].deviation, memory.options.timestep);
 }
 
 /// Collects the readings of the estimator's sensors, and keeps the tensions.

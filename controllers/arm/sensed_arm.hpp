@@ -26,23 +26,16 @@ namespace tendril {
 /// same in frames that do not turn, and its moments and readings are turned into these.
 class SensedArm {
  public:
-  /// Throws ModelError for an arm without a sensor of its shape, or with a guide if the controller
-  /// works by contacts.
-  /// @param contacts  if there are any, `observations` have the force and moment on the base
-  /// @param q       where it starts
-  /// @param gravity world frame [m/s^2]
-  /// @param R_WB    orientation of a base that stands; nothing: it moves, slowly, and the state
-  /// tells
-  /// @param disturbed  ElasticArmParameters::disturbed
-  SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
-            std::span<const TendonRoute> routes, ArmChain chain, ArmObservations observations,
-            const Eigen::Vector3d& gravity, const std::optional<Eigen::Matrix3d>& R_WB,
-            const Eigen::VectorXd& q, double timestep, ContactNeed contacts, bool disturbed);
+  struct Options {
+    double timestep = 0.0;  ///< [s]
+    ContactNeed contacts = ContactNeed::None;
+    bool disturbed = false;  ///< ElasticArmParameters::disturbed
+  };
 
   /// Of the estimator, and the moments of the last step.
   struct Memory {
-    Memory(int n, int t, bool disturbed, const ArmObservations& observations, double timestep,
-           ContactNeed contacts);
+    Memory(int n, int t, const ArmObservations& observations, const Options& options);
+    Options options;
     MemoryLayout layout;
     Block estimator;
     Slot<bool> began;
@@ -51,10 +44,24 @@ class SensedArm {
     MatrixSlot<Eigen::VectorXd> drums;     ///< read last [m]; of an arm with drum encoders
     Block contact;                         ///< of the SensedContact, if there is one
   };
+
+  /// Throws ModelError for an arm without a sensor of its shape, or with a guide if the controller
+  /// works by contacts.
+  /// @param observations  with the force and moment on the base if the controller works by the
+  /// contacts of the tip
+  /// @param q       where it starts
+  /// @param gravity world frame [m/s^2]
+  /// @param R_WB    orientation of a base that stands; nothing: it moves, slowly, and the state
+  /// tells
+  SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
+            std::span<const TendonRoute> routes, ArmChain chain, ArmObservations observations,
+            const Eigen::Vector3d& gravity, const std::optional<Eigen::Matrix3d>& R_WB,
+            const Eigen::VectorXd& q, const Memory& memory);
+
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
 
-  /// Finds the state of the chain from the readings of this step. The base of `state`, its feed and
-  /// spin, and the speeds of these are set; all else is written.
+  /// Finds the state of the chain from the readings of this step. The base of `state`, its feed,
+  /// spin and turns, and the speeds of these are set; all else is written.
   /// @param readings  of all sensors of the engine, one after the other
   /// @param arrived   one flag for each of these sensors
   /// @param tendon_commands  of the last step; of chambers their pressures now
@@ -98,7 +105,6 @@ class SensedArm {
   TendonMap tendons_;
   ArmEstimator estimator_;
   std::optional<SensedContact> contact_;
-
   int base_force_ = -1, base_moment_ = -1;  // sensors of the estimator
   Memory memory_;
   Eigen::Vector3d gravity_;      // world frame

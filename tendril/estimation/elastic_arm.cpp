@@ -175,6 +175,13 @@ double ElasticArm::force_share(int section) const noexcept {
   return section < pushed.section ? 1.0 : 0.0;
 }
 
+Vector3d ElasticArm::mean_shear_force(int section, const VectorXd& x) const noexcept {
+  const UnevenBend& uneven = uneven_[static_cast<std::size_t>(section)];
+  const double outside = exposure_[robot_.coordinate_index(section)];
+  return (uneven.beyond + outside * uneven.own / 2.0) * parameters_.gravity +
+         force_share(section) * x.segment<3>(2 * coordinate_count());
+}
+
 double ElasticArm::acting(Eigen::Index k) const noexcept { return std::max(exposure_[k], kHeld); }
 
 const VectorXd& ElasticArm::exposure(const BaseState& base) noexcept {
@@ -271,8 +278,7 @@ Vector3d ElasticArm::position(const VectorXd& x, const BaseState& base, BodyPlac
     const double L = section.length() + states_[static_cast<std::size_t>(i)].extension;
     const double compliance =
         uneven.variance * e * uneven.compliance * L * L * c * c * (3.0 - 2.0 * c);
-    const Vector3d F = (uneven.beyond + e * uneven.own / 2.0) * parameters_.gravity +
-                       force_share(i) * x.segment<3>(2 * coordinate_count());
+    const Vector3d F = mean_shear_force(i, x);
     const Vector3d t = place_pose({i, 1.0 - 0.5 * e}, jacobian_).linear().col(2);
     const Vector3d across = F - t * t.dot(F);
     p += compliance * across;
@@ -306,8 +312,7 @@ Eigen::Vector2d ElasticArm::curvature(const VectorXd& x, const BaseState& base, 
   const int k = robot_.coordinate_index(place.section);
   const double share = force_share(place.section), e = exposure_[k];
   const double compliance = ratio * e * uneven.compliance * (uneven.mean - *fraction);
-  const Vector3d F = (uneven.beyond + e * uneven.own / 2.0) * parameters_.gravity +
-                     share * x.segment<3>(2 * coordinate_count());
+  const Vector3d F = mean_shear_force(place.section, x);
 
   rotation_jacobian(x.head(coordinate_count()), base, place, by_q);
   for (Eigen::Index c = 0; c < by_q.cols(); ++c)  // the frame turns by w, the force in it by -w

@@ -188,6 +188,8 @@ class ElasticArm {
  private:
   [[nodiscard]] BodyPlace on_arm(BodyPlace place) const noexcept;
   [[nodiscard]] double force_share(int section) const noexcept;
+  [[nodiscard]] Eigen::Vector3d mean_shear_force(int section,
+                                                 const Eigen::VectorXd& x) const noexcept;
   void set_states(const Eigen::Ref<const Eigen::VectorXd>& q, const BaseState& base) noexcept;
   void spread_masses() noexcept;
   /// A place of the body outside the guide; nothing: it is in the guide.

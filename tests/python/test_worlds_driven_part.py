@@ -13,17 +13,33 @@ from tendril.worlds import Worlds  # noqa: E402
 
 PASSIVE = SECTION.replace("links = 4", "links = 4\nbend_servo = false")
 LENGTHENING = SECTION.replace("constant_length = 0.1", "constant_length = 0.08\nvariable_length = 0.04")
-WIRES = "".join(
-    f"[[tendon]]\nsection = {section}\nangle = {angle}\ndistance = 0.006\nmax_tension = 60\nstiffness = 20000\n"
-    for section, angles in ((1, (0.2, 2.3, 4.4)), (2, (0.9, 4.0)))
-    for angle in angles
-)
+
+
+def wires(angles):
+    """Of sections, by the angles of each."""
+    return "".join(
+        f"[[tendon]]\nsection = {section}\nangle = {angle}\ndistance = 0.006\nmax_tension = 60\nstiffness = 20000\n"
+        for section, own in angles.items()
+        for angle in own
+    )
+
+
+BY_WIRES = PASSIVE + 'damping_time = 0.1\n'
 ROBOTS = {  # and their targets' distances, m: from the plane x-z, and along the axis
     "planar": ("planar = true\n" + 2 * SECTION, 0, 0.19),
     "one section in a plane": (SECTION + IN_PLANE, 0.01, 0.19),
     "passive base": (PASSIVE.replace("0.1", "0.03") + 2 * SECTION, 0.01, 0.22),
     "fed past a passive shaft": ("[base]\nfeed = 0.2\n" + PASSIVE + LENGTHENING, 0.01, 0.19),
-    "five wires": (SECTION + PASSIVE + WIRES, 0.01, 0.19),
+    "five wires": (SECTION + PASSIVE + wires({1: (0.2, 2.3, 4.4), 2: (0.9, 4.0)}), 0.01, 0.19),
+    "a catheter's spin": ("[base]\nfeed = 0.2\nspin = true\n" + BY_WIRES + wires({1: (0.3, 3.4416)}), 0.01, 0.19),
+    "a shaft in a guide": (
+        'compliance = "link"\n[base]\nfeed = 0.1\nguide_length = 0.05\n'
+        + PASSIVE
+        + BY_WIRES
+        + wires({"[2, 2]": (0.5, 2.07, 3.64, 5.22)}),
+        0.01,
+        0.22,
+    ),
 }
 
 
@@ -85,10 +101,15 @@ angles_deg = [[0, -20, 0], [0, -20, 0]]
 """
 
 
-def test_a_target_that_the_tip_does_not_meet_is_given_up_as_in_the_c_engine(tmp_path, beside_c):
-    file = written(tmp_path, ROBOTS["passive base"][0] + REACH + 'task = "direction"\n', TILTED)
+@pytest.mark.parametrize(
+    ("base", "last"),
+    [("", td.ControllerStatus.NOT_REACHED), ("[base]\nspin = true\n", td.ControllerStatus.WORKING)],
+    ids=("still", "spins"),
+)
+def test_a_direction_is_given_up_or_met_as_in_the_c_engine(tmp_path, beside_c, base, last):
+    file = written(tmp_path, base + ROBOTS["passive base"][0] + REACH + 'task = "direction"\n', TILTED)
     worlds, runs = Worlds(file, 1, "cpu", duration=4), [td.Experiment(file).start(duration=4)]
-    for steps, meant_status in ((600, td.ControllerStatus.WORKING), (700, td.ControllerStatus.NOT_REACHED)):
+    for steps, meant_status in ((600, td.ControllerStatus.WORKING), (700, last)):
         _, _, (status,), (expected,) = beside_c(worlds, runs, steps, "status")
         ours, meant = tips_of(worlds, runs)
         assert np.abs(ours - meant).max() < 1e-4  # m

@@ -1,6 +1,6 @@
 """Learns an environment by proximal policy optimization (Schulman et al. 2017): pip install jax optax matplotlib.
 
-python ppo.py Reach --steps 400000 [--envs 64] [--device cuda] [--seed 0] [--out ppo]
+python ppo.py Reach --steps 400000 [--envs 64] [--hold 1] [--device cuda] [--seed 0] [--out ppo]
 """
 
 import argparse
@@ -54,18 +54,30 @@ def loss(parameters, batch):
     return -gain.mean() + 0.5 * (error**2).mean()
 
 
+def held_step(envs, actions, hold):
+    """As envs.step, with `hold` steps of the same actions or less, until an episode is over; the sum of the rewards."""
+    total = np.zeros(envs.num_envs)
+    for _ in range(hold):
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        total += rewards
+        if (terminated | truncated).any():
+            break
+    return observations, total, terminated, truncated, infos
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", nargs="?", default="Reach", help="as in Tendril/TASK-v0")
     parser.add_argument("--steps", type=int, default=400_000, help="of all simulations together")
     parser.add_argument("--envs", type=int, default=64)
-    parser.add_argument("--horizon", type=int, default=50, help="steps of each simulation between two updates")
+    parser.add_argument("--horizon", type=int, default=50, help="actions of each simulation between two updates")
+    parser.add_argument("--hold", type=int, default=1, help="steps with the same action, for episodes of many steps")
     parser.add_argument("--device", help="of Warp, such as cuda; default: threads of the CPU")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("ppo"), help="name of the files .npz and .png")
     options = parser.parse_args()
-    count, horizon = options.envs, options.horizon
-    updates = max(options.steps // (count * horizon), 1)
+    count, horizon, hold = options.envs, options.horizon, options.hold
+    updates = max(options.steps // (count * horizon * hold), 1)
     envs = VectorEnvironment(options.task, count, device=options.device)
     inputs, outputs = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
     key, *keys = jax.random.split(jax.random.key(options.seed), 3)
@@ -100,7 +112,8 @@ def main() -> None:
             observations = np.clip((raw - mean) / deviation, -10, 10).astype(np.float32)
             key, own = jax.random.split(key)
             actions, density, value = (np.asarray(part) for part in act(parameters, observations, own))
-            raw, rewards, terminated, truncated, _ = envs.step(np.clip(actions, -1, 1))
+            steps = 1 if over.any() else hold  # a step that begins episodes holds nothing
+            raw, rewards, terminated, truncated, _ = held_step(envs, np.clip(actions, -1, 1), steps)
             discounted = GAMMA * discounted * ~over + rewards
             spread = 0.99 * spread + 0.01 * max(float(discounted.std()), 1e-3)
             goes_on = ~(terminated | truncated)
@@ -129,16 +142,16 @@ def main() -> None:
                 batch = [row[chosen].astype(np.float32) for row in rows]
                 parameters, memory = improve(parameters, memory, batch)
         if finished:
-            curve.append(((update + 1) * count * horizon, time.perf_counter() - start, float(np.mean(finished))))
+            curve.append(((update + 1) * count * horizon * hold, time.perf_counter() - start, float(np.mean(finished))))
             finished = []
             print(f"{curve[-1][0]} steps, {curve[-1][1]:.0f} s: return {curve[-1][2]:.2f}", flush=True)
     policy = {f"{kind}{i}": np.asarray(p) for i, pair in enumerate(parameters["policy"]) for kind, p in zip("wb", pair)}
-    np.savez(options.out.with_suffix(".npz"), mean=mean, deviation=deviation, **policy)
+    np.savez(options.out.with_suffix(".npz"), mean=mean, deviation=deviation, hold=hold, **policy)
     draw(np.array(curve), options)
-    tell(envs, policy, mean, deviation)
+    tell(envs, policy, mean, deviation, hold)
 
 
-def tell(envs, policy, mean, deviation) -> None:
+def tell(envs, policy, mean, deviation, hold) -> None:
     """Prints returns of episodes that were not trained on, with the mean of the policy, and their last tip errors."""
     weights = [(policy[f"w{i}"], policy[f"b{i}"]) for i in range(len(policy) // 2)]
     raw, _ = envs.reset(seed=1_000_000)
@@ -146,7 +159,7 @@ def tell(envs, policy, mean, deviation) -> None:
     errors, successes = np.zeros(envs.num_envs), np.zeros(envs.num_envs, dtype=bool)
     while going.any():
         actions = np.asarray(network(weights, np.clip((raw - mean) / deviation, -10, 10).astype(np.float32)))
-        raw, rewards, terminated, truncated, infos = envs.step(np.clip(actions, -1, 1))
+        raw, rewards, terminated, truncated, infos = held_step(envs, np.clip(actions, -1, 1), hold)
         total += rewards * going
         errors[going], successes[going] = infos["tip_error"][going], infos["is_success"][going]
         going &= ~(terminated | truncated)

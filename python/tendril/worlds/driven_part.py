@@ -38,8 +38,9 @@ class DrivenPart:
     exists: bool  # otherwise they move all that bends, and the body's pose is 0
     gives_way: bool  # the body is not where the commands have it
     drives: int
-    unknowns: int  # and the feed of the base
+    unknowns: int  # and feed and spin of the base
     feed: int  # its index; -1: none
+    spin: int  # likewise
     length_scale: number  # m
     directions: matrices  # coordinates x unknowns
     low: rows
@@ -122,7 +123,9 @@ def _place(chain: functions.Chain, part: DrivenPart, b: int, world: int, work: s
         work.trial[world, k] = pose
     if part.feed >= 0:
         work.feed[world] = part.x[world, part.feed]
-    functions.end_frames(chain, work.trial[world], work.feed[world], ZERO, work.rotations[world], work.ends[world])
+    if part.spin >= 0:
+        work.spin[world] = part.x[world, part.spin]
+    functions.end_frames(chain, work.trial[world], work.feed[world], work.spin[world], work.rotations[world], work.ends[world])
 
 
 @wp.func
@@ -172,6 +175,13 @@ def _build_system(chain: functions.Chain, goal: solver.Goal, part: DrivenPart, b
             J[r, j] = wp.where(r < 3, ONE, part.length_scale) * sum
         if j == part.feed:
             J[2, j] = ONE
+        if j == part.spin:
+            tip, R = work.ends[world, chain.sections], work.rotations[world, chain.sections]
+            J[0, j] = -tip[1]
+            J[1, j] = tip[0]
+            if goal.has_direction:
+                J[3, j] = -part.length_scale * R[1, 2]
+                J[4, j] = part.length_scale * R[0, 2]
         for i in range(chain.sections):
             rate = number(0.0)
             if part.residual[world, TIP_ROWS + i] > ZERO:
@@ -258,9 +268,11 @@ def _descend(
 def _draw(part: DrivenPart, budget: solver.Budget, restart: int, b: int, world: int):
     """Drives elsewhere."""
     for j in range(part.unknowns):
-        low, high = part.low[b, j], part.high[b, j] + ZERO
+        low, high = part.low[b, j] + ZERO, part.high[b, j] + ZERO
         if j < part.drives:
             high = wp.min(high, wp.max(low, ZERO) + PI)  # tendons may bend by far more than sections do
+        if j == part.spin:
+            low, high = -PI, ONE * PI
         part.x[world, j] = low + (high - low) * solver.uniform(budget.seed, restart * part.unknowns + j)
 
 
@@ -274,12 +286,14 @@ def solve_drives(
     world: int,
     work: solver.Work,
 ):
-    """DrivenSolver::solve, from `work.pose` and `work.feed`, which it replaces by the solution."""
+    """DrivenSolver::solve, from `work.pose`, `work.feed` and `work.spin`, which it replaces by the solution."""
     _nearest(part, b, world, work.pose[world])
     for j in range(part.drives):
         part.x[world, j] = part.nearest.tension[world, j]
     if part.feed >= 0:
         part.x[world, part.feed] = wp.clamp(work.feed[world], part.low[b, part.feed], part.high[b, part.feed])
+    if part.spin >= 0:
+        part.x[world, part.spin] = work.spin[world]
     work.iterations[world] = 0
     least, end, restart = number(wp.inf), wp.int32(STALLED), wp.int32(0)
     while restart <= budget.restarts and end == STALLED:
@@ -307,16 +321,18 @@ def driven_part_for(bound: BoundArm, exists: bool) -> Any:
     if not exists:
         return part
     tables = [one["actuation"] for one in bound.tables]
-    sections, feeds = len(bound.robot.sections), bound.robot.feed_limit > 0.0
+    sections, feeds, spins = len(bound.robot.sections), bound.robot.feed_limit > 0.0, bound.robot.spin
     part.gives_way = bound.tables[0].get("gives_way", False)
     directions = np.stack([one["directions"] for one in tables])
     low, high = (np.stack([one[key] for one in tables]) for key in ("low", "high"))
     part.nearest = distribution_for(bound, directions, low, high)
     part.drives = directions.shape[2]
-    part.unknowns, part.feed = part.drives + feeds, part.drives if feeds else -1
-    part.directions = bound.numbers(np.pad(directions, ((0, 0), (0, 0), (0, int(feeds)))))
-    part.low = bound.numbers(np.pad(low, ((0, 0), (0, int(feeds)))))
-    part.high = bound.numbers(np.pad(high, ((0, 0), (0, int(feeds))), constant_values=bound.robot.feed_limit))
+    part.unknowns = part.drives + feeds + spins
+    part.feed, part.spin = part.drives if feeds else -1, part.unknowns - 1 if spins else -1
+    least, most = [0.0] * feeds + [-math.inf] * spins, [bound.robot.feed_limit] * feeds + [math.inf] * spins
+    part.directions = bound.numbers(np.pad(directions, ((0, 0), (0, 0), (0, feeds + spins))))
+    part.low = bound.numbers([[*row, *least] for row in low])
+    part.high = bound.numbers([[*row, *most] for row in high])
     for key in ("driven", "rest", "compliance"):
         setattr(part, key, bound.numbers([one[key] for one in tables]))
     bound.arm.is_driven_in_part = True

@@ -72,7 +72,7 @@ WORKING, FINISHED, NOT_REACHED, JAMMED = (
 RETREAT_RADII, SHIFT_RADII, SAME_PLACE_RADII = number(2.0), number(0.5), number(4.0)
 SMALL_PUSH, ACROSS_STEP = number(1e-3), number(1e-3)  # N; m
 _ALLOWED = {"poses": ("",)}
-_KNOWN_PARTS = ("a spin of the base", "passive sections", "sections that turn")
+_KNOWN_PARTS = ("a guide", "a spin of the base", "passive sections", "sections that turn")
 vec4 = wp.vec4d
 
 

@@ -44,7 +44,7 @@ WORKING, FINISHED, JAMMED = (
     wp.constant(int(status))
     for status in (td.ControllerStatus.WORKING, td.ControllerStatus.FINISHED, td.ControllerStatus.JAMMED)
 )
-_KNOWN_PARTS = ("a spin of the base", "sections that turn")
+_KNOWN_PARTS = ("a guide", "a spin of the base", "sections that turn")
 
 
 @wp.struct

@@ -94,7 +94,7 @@ _ALLOWED = {  # settings that not every value of is known here
     "solver": ("auto", "levenberg", "fabrikx"),
 }
 
-_TURNED = ("a spin of the base", "sections that turn")
+_TURNING = "sections that turn"
 
 solver, fabrikx = solver_functions(wp.float64), fabrikx_functions(wp.float64)
 
@@ -369,8 +369,7 @@ def _solve_drives(
     """In place of `_solve`: of an arm that is driven in part."""
     world = wp.tid()
     b, goal, body = world % arm.rows, goal_of(aim, number(0.0), world), part.body[world]
-    solver.copy(aim.start[world], work.pose[world])
-    work.feed[world] = aim.start_feed[world]
+    begin_at_last(aim, work, world)
     solve_drives(chain, goal, tracker, part, b, world, work)
     if work.met[world]:
         memory.failed[world] = False
@@ -379,9 +378,11 @@ def _solve_drives(
     for k in range(arm.coordinates):
         tried = tried and wp.abs(body[k] - memory.failed_body[world, k]) < number(SEARCH_BEND)
     if not tried:
-        near_feed, near_error = work.feed[world] + number(0.0), weighed_error(work, world)
+        near_feed, near_spin = work.feed[world] + number(0.0), work.spin[world] + number(0.0)
+        near_error = weighed_error(work, world)
         solver.copy(work.pose[world], aim.start[world])
         work.feed[world] = aim.start_feed[world]
+        work.spin[world] = aim.start_spin[world]
         solve_drives(chain, goal, searcher, part, b, world, work)
         if work.met[world]:
             memory.failed[world] = False
@@ -391,6 +392,7 @@ def _solve_drives(
         if not part.gives_way or weighed_error(work, world) >= number(BETTER) * near_error:
             solver.copy(aim.start[world], work.pose[world])
             work.feed[world] = near_feed
+            work.spin[world] = near_spin
     memory.failed[world] = True
 
 
@@ -597,7 +599,12 @@ def _forget(
 class Reach(Controller):
     """The controller of one arm in all worlds."""
 
-    known_parts: Sequence[str] = ("a guide", "passive sections", *_TURNED)  #: that only some arms have
+    known_parts: Sequence[str] = (  #: that only some arms have
+        "a guide",
+        "passive sections",
+        "a spin of the base",
+        _TURNING,
+    )
 
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
@@ -608,10 +615,9 @@ class Reach(Controller):
         avoids = bound.setting("avoidance") == "true"
         method = bound.setting("solver")
         in_part = "actuation" in tables[0] and not avoids and method == "auto" and bound.setting("task") != "pose"
-        turned = [part for part in _TURNED if part in tables[0]["parts"]]
-        if turned and in_part:
+        if in_part and _TURNING in tables[0]["parts"]:
             what = "sections that nothing bends, or that bend in one plane"
-            raise td.ModelError(f"{bound.name}: {what}: must not be given with {turned[0]} in worlds")
+            raise td.ModelError(f"{bound.name}: {what}: must not be given with {_TURNING} in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._chain = chain_of(bound.robot, wp.float64, device)
