@@ -95,8 +95,7 @@ void ArmLoop::use_sensors(const Mechanism& mechanism, const ContinuumDescription
     use.offset = -mechanism.tendons[static_cast<std::size_t>(tendon)].length;
   }
   sensed_.emplace(robot_, mechanics(), tendon_routes(description), model_.chain(mechanism),
-                  std::move(seen), gravity, R_WB, model_.start(mechanism),
-                  memory_.sensed.value());
+                  std::move(seen), gravity, R_WB, model_.start(mechanism), memory_.sensed.value());
   response_.emplace(mechanics());
 }
 

@@ -98,8 +98,7 @@ void require_described(const ArmMechanics& mechanics, const ArmObservations& obs
 
 }  // namespace
 
-SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations,
-                          const Options& of_arm)
+SensedArm::Memory::Memory(int n, int t, const ArmObservations& observations, const Options& of_arm)
     : options(of_arm),
       estimator(layout.part(
           ArmEstimatorMemory(n, t, options.disturbed, observations.sensors, options.timestep)
@@ -161,14 +160,15 @@ SensedArm::SensedArm(const ContinuumRobot& robot, const ArmMechanics& mechanics,
                      const std::optional<Eigen::Matrix3d>& R_WB, const VectorXd& q,
                      const Memory& memory)
     : mechanics_(mechanics),
-      chain_((require_described(mechanics, observations, memory.options.contacts), std::move(chain))),
+      chain_(
+          (require_described(mechanics, observations, memory.options.contacts), std::move(chain))),
       observations_(std::move(observations)),
       tendons_(robot, routes),
-      estimator_(
-          elastic_arm(robot, mechanics, routes, chain_,
-                      R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity,
-                      memory.options.disturbed),
-          observations_.sensors, estimator_options(robot, mechanics, observations_, memory.options)),
+      estimator_(elastic_arm(robot, mechanics, routes, chain_,
+                             R_WB ? Eigen::Vector3d(R_WB->transpose() * gravity) : gravity,
+                             memory.options.disturbed),
+                 observations_.sensors,
+                 estimator_options(robot, mechanics, observations_, memory.options)),
       memory_(memory),
       gravity_(gravity),
       start_(q),

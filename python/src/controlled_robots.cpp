@@ -188,21 +188,8 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
   out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());
   out["velocity_feed_forward"] = mechanics.options().velocity_feed_forward;
   out["guide_length"] = mechanics.options().guide_length;
-  const auto coordinates_have = [&](bool ArmCoordinate::*what) {
-    return std::ranges::any_of(mechanics.coordinates(), what);
-  };
-  nb::list parts;  // that only some arms have
-  const auto add = [&](bool has, const char* what) {
-    if (has) parts.append(what);
-  };
-  add(std::ranges::any_of(description.tendons,
-                          [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; }),
-      "friction of tendons");
-  add(!mechanics.turns().empty(), "sections that turn");
-  add(mechanics.options().guide_length > 0.0, "a guide");
-  add(mechanics.has_spin(), "a spin of the base");
-  add(coordinates_have(&ArmCoordinate::is_motor), "motors");
-  add(coordinates_have(&ArmCoordinate::is_passive), "passive sections");
+  out["has_tendon_friction"] = std::ranges::any_of(
+      description.tendons, [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
   nb::list servos;
   for (std::size_t i = 0; i < mechanics.servos().size(); ++i)
     servos.append(servo_dict(mechanics.servos()[i], arm.actuators[i]));
@@ -237,7 +224,6 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
   if (!mechanics.turns().empty()) out["turns"] = turn_list(arm);
   out["servos"] = servos;
   out["coordinates"] = coordinates;
-  out["parts"] = parts;
   if (!mechanics.twists().empty()) out["twists"] = twist_list(arm);
   const Actuation moved = actuation(description);
   if (moved.directions.cols() > 0) out["actuation"] = actuation_dict(moved);

@@ -24,11 +24,16 @@ def wires(angles):
     )
 
 
-BY_WIRES = PASSIVE + 'damping_time = 0.1\n'
+BY_WIRES = PASSIVE + "damping_time = 0.1\n"
 ROBOTS = {  # and their targets' distances, m: from the plane x-z, and along the axis
     "planar": ("planar = true\n" + 2 * SECTION, 0, 0.19),
     "one section in a plane": (SECTION + IN_PLANE, 0.01, 0.19),
     "passive base": (PASSIVE.replace("0.1", "0.03") + 2 * SECTION, 0.01, 0.22),
+    "passive base and a tip that turns": (
+        PASSIVE.replace("0.1", "0.03") + SECTION + SECTION + 'rotation = "turning"\n',
+        0.01,
+        0.22,
+    ),
     "fed past a passive shaft": ("[base]\nfeed = 0.2\n" + PASSIVE + LENGTHENING, 0.01, 0.19),
     "five wires": (SECTION + PASSIVE + wires({1: (0.2, 2.3, 4.4), 2: (0.9, 4.0)}), 0.01, 0.19),
     "a catheter's spin": ("[base]\nfeed = 0.2\nspin = true\n" + BY_WIRES + wires({1: (0.3, 3.4416)}), 0.01, 0.19),

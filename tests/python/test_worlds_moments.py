@@ -17,6 +17,8 @@ CONTROLLER = REACH.replace("tendril.reach", "tendril.computed_moment")
 ROBOTS = {
     "motors": SECTION + MOTOR + "natural_bend = 0.3\n" + SECTION + MOTOR,
     "a section in a plane": SECTION + MOTOR + IN_PLANE + MOTOR,
+    "twist": 2 * (SECTION + MOTOR + "torsional_stiffness = 0.03\n"),
+    "tensions and twist": 2 * (SECTION + "torsional_stiffness = 0.03\n") + TENSIONS,
     "tensions": 2 * SECTION + TENSIONS,
     "slow chambers": 2 * SOFT + CHAMBERS.replace("area", "time_constant = 0.02\narea"),
     "tendons past motors": SECTION
@@ -50,10 +52,3 @@ def test_computed_moments_reach_as_in_the_c_engine(tmp_path, beside_c, robot):
     again = Worlds(file, 2, "cpu", seed=3)
     again.step(1000)
     assert (again.qpos.numpy() == worlds.qpos.numpy()).all()
-
-
-def test_twist_is_refused(tmp_path):
-    twisting = SECTION + MOTOR + "torsional_stiffness = 0.03\n"
-    file = written(tmp_path, 2 * twisting + CONTROLLER, "")
-    with pytest.raises(td.ModelError, match="arm: tendril.computed_moment: must not be given with twist in worlds"):
-        Worlds(file, 1, "cpu")

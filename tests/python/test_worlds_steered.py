@@ -36,6 +36,9 @@ VARY = """
 ROBOTS = {
     "two sections": (SHAFT + 2 * SECTION.replace("0.1\n", "0.05\n"), "tip"),
     "wires": (SHAFT + WIRED + WIRES, "tip"),
+    "a spin": ("spin = true\n" + SHAFT + SECTION, "tip"),
+    "a section that turns": (SHAFT + SECTION + 'rotation = "turning"\n', "tip"),
+    "twist": (SHAFT + SECTION + "torsional_stiffness = 0.03\n", "tip"),
     "a body on the path": (SHAFT + SHAFT.replace("0.1\n", "0.03\n") + SECTION, "body"),
 }
 
@@ -56,16 +59,3 @@ def test_a_tip_behind_a_passive_shaft_follows_as_in_the_c_engine(tmp_path, besid
     worlds.reset(np.array([True, False]))
     worlds.step(400)
     assert np.abs(tips_of(worlds, runs)[0][0] - meant[0]).max() < 1e-4
-
-
-@pytest.mark.parametrize(
-    ("robot", "part"),
-    [
-        (BASE + "spin = true\n" + SHAFT + SECTION, "spin"),
-        (BASE + SHAFT + SECTION + 'rotation = "turning"\n', "turns"),
-        (BASE + SHAFT + SECTION + "torsional_stiffness = 0.03\n", "twists"),
-    ],
-)
-def test_what_does_not_go_with_a_passive_shaft_is_refused(tmp_path, robot, part):
-    with pytest.raises(td.ModelError, match=f"^arm: has a passive shaft and {part}: not supported in worlds$"):
-        Worlds(written(tmp_path, robot + FOLLOW, ""), 1, "cpu")

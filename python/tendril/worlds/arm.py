@@ -92,6 +92,7 @@ class Step:
     """The measurement and the command of one step, a row for each world; base frame."""
 
     q: rows  # coordinates
+    measured_rate: rows
     sum: rows  # of each coordinate's joints
     speed: rows
     load: rows
@@ -100,6 +101,7 @@ class Step:
     pull: rows  # of tendons on each coordinate's joints
     jacobian: tables  # of the tip: (worlds, 6, coordinates)
     swing: wp.array(dtype=vec6)  # of the tip by twist: displacement, m, and rotation, rad
+    tip_twist: numbers  # rad
     deflection: wp.array(dtype=vec3)  # of the tip, by an uneven load within the sections
     uneven: wp.array2d(dtype=vec3)  # the same of each coordinate's section
     tip: wp.array(dtype=vec3)
@@ -213,6 +215,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
             loaded += (fraction * weight) * rate
         sign = arm.sign[k]
         out.q[world, k] = sign * sum + arm.offset[k]
+        out.measured_rate[world, k] = sign * speed
         out.sum[world, k] = sum
         out.speed[world, k] = speed
         out.load[world, k] = load
@@ -252,10 +255,13 @@ def _rotate(c: number, s: number, values: numbers, k: int):
 
 
 @wp.func
-def untwist(world: int, k: int, angle: number, step: Step):
+def untwist(world: int, k: int, angle: number, rate: number, step: Step):
     """Measured coordinates and columns of a section whose frame is turned to those of one that is not: TurnedFrames."""
     c, s = wp.cos(angle), wp.sin(angle)
     _rotate(c, s, step.q[world], k)
+    _rotate(c, s, step.measured_rate[world], k)
+    step.measured_rate[world, k] = step.measured_rate[world, k] - rate * step.q[world, k + 1]
+    step.measured_rate[world, k + 1] = step.measured_rate[world, k + 1] + rate * step.q[world, k]
     _rotate(c, s, step.moment[world], k)
     for r in range(6):
         _rotate(c, s, step.jacobian[world, r], k)
@@ -267,6 +273,12 @@ def twist(world: int, k: int, angle: number, step: Step):
     c, s = wp.cos(angle), wp.sin(angle)
     _rotate(c, -s, step.command[world], k)
     _rotate(c, -s, step.q_rate[world], k)
+
+
+@wp.func
+def twist_moment(world: int, k: int, angle: number, step: Step):
+    """The same of commanded moments."""
+    _rotate(wp.cos(angle), -wp.sin(angle), step.moment_command[world], k)
 
 
 @wp.func

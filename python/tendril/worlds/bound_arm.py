@@ -30,7 +30,6 @@ from tendril.worlds.controller import engine_of
 from tendril.worlds.kinematics import directions
 from tendril.worlds.tables import BoundRobot, Table
 from tendril.worlds.tendon_friction import (
-    PART,
     constraints_of,
     forget_friction,
     friction_for,
@@ -65,20 +64,14 @@ class BoundArm(BoundRobot):
         count: int,
         device: Any,
         allowed: Mapping[str, Sequence[str]] = {},
-        known_parts: Sequence[str] = (),
     ) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :param allowed: values of settings that its controller knows
-        :param known_parts: that only some arms have and its controller knows
         :raises ModelError: what its controller, or none of arms, does on a device
         """
         super().__init__(tables, count, device)
-        table = tables[0]
         self.require({**_ALLOWED, **allowed})
-        unknown = [part for part in table["parts"] if part not in (PART, *known_parts)]
-        if unknown:
-            raise td.ModelError(f"{self.name}: has {', '.join(unknown)}: not supported in worlds")
         if not all(servo["works"] for one in tables for servo in one["servos"]):
             raise td.ModelError(
                 f"{self.name}: has a servo without a gain or a range of forces: not supported in worlds"
@@ -191,6 +184,7 @@ class BoundArm(BoundRobot):
         step = Step()
         for key in (
             "q",
+            "measured_rate",
             "sum",
             "speed",
             "load",
@@ -207,7 +201,16 @@ class BoundArm(BoundRobot):
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
         step.uneven, step.swing = self.zeros(n, kind=vec3), self.zeros(kind=vec6)
         step.deflection, step.tip, step.tip_frame = (self.zeros(kind=kind) for kind in (vec3, vec3, mat33))
-        for key in ("feed", "feed_speed", "feed_load", "feed_command", "feed_rate", "spin", "spin_command"):
+        for key in (
+            "feed",
+            "feed_speed",
+            "feed_load",
+            "feed_command",
+            "feed_rate",
+            "spin",
+            "spin_command",
+            "tip_twist",
+        ):
             setattr(step, key, self.zeros())
         return step
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import warp as wp
 
-import tendril as td
 from tendril.worlds.arm import Arm, Step, number, numbers, rows
 from tendril.worlds.controller import Engine
 from tendril.worlds.reach import Reach
@@ -47,20 +46,16 @@ def _command_moments(arm: Arm, springs: _Springs, engine: Engine, qpos_spring: w
         q, rate = step.command[world, k], step.q_rate[world, k]
         moment = stiffness * (q - rest) + (damping + lag * stiffness) * rate - step.moment[world, k]
         moment += gain * stiffness * (q - step.q[world, k])
-        moment += damping_gain * damping * (rate - arm.sign[k] * step.speed[world, k])
+        moment += damping_gain * damping * (rate - step.measured_rate[world, k])
         step.moment_command[world, k] = moment
 
 
 class ComputedMoment(Reach):
     """The controller of one arm in all worlds, whose motors or tendons make moments."""
 
-    known_parts = ("motors", "a spin of the base")
-
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         super().__init__(tables, model, count, device)
         bound = self._bound
-        if "twists" in tables[0]:
-            raise td.ModelError(f"{bound.name}: tendril.computed_moment: must not be given with twist in worlds")
         bound.arm.takes_moments = True
         springs = _Springs()
         for key in ("stiffness", "damping", "lag"):

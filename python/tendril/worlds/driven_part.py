@@ -125,7 +125,9 @@ def _place(chain: functions.Chain, part: DrivenPart, b: int, world: int, work: s
         work.feed[world] = part.x[world, part.feed]
     if part.spin >= 0:
         work.spin[world] = part.x[world, part.spin]
-    functions.end_frames(chain, work.trial[world], work.feed[world], work.spin[world], work.rotations[world], work.ends[world])
+    functions.end_frames(
+        chain, work.trial[world], work.feed[world], work.spin[world], work.rotations[world], work.ends[world]
+    )
 
 
 @wp.func

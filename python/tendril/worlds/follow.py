@@ -72,7 +72,6 @@ WORKING, FINISHED, NOT_REACHED, JAMMED = (
 RETREAT_RADII, SHIFT_RADII, SAME_PLACE_RADII = number(2.0), number(0.5), number(4.0)
 SMALL_PUSH, ACROSS_STEP = number(1e-3), number(1e-3)  # N; m
 _ALLOWED = {"poses": ("",)}
-_KNOWN_PARTS = ("a guide", "a spin of the base", "passive sections", "sections that turn")
 vec4 = wp.vec4d
 
 
@@ -701,8 +700,13 @@ def _locate(path: _Path, world: int, step: Step, memory: _Memory):
     for k in range(memory.measured.shape[1]):
         memory.measured[world, k] = step.q[world, path.shaft + k]
     functions.end_frames(path.chain, memory.measured[world], ZERO, ZERO, memory.rotations[world], memory.ends[world])
-    last = path.chain.sections
-    R = step.tip_frame[world] * wp.transpose(memory.rotations[world, last])
+    last, turn = path.chain.sections, step.tip_twist[world] + ZERO  # of the tip's frame about its axis
+    if path.chain.last_turning >= 0:
+        q = functions.coordinates(path.chain, memory.measured[world], path.chain.last_turning)
+        turn += wp.atan2(q[1], q[0])
+    c, s = wp.cos(turn), wp.sin(turn)
+    untwisted = step.tip_frame[world] * mat33(c, s, ZERO, -s, c, ZERO, ZERO, ZERO, ONE)
+    R = untwisted * wp.transpose(memory.rotations[world, last])
     memory.state[world].start_frame = R
     memory.state[world].start = step.tip[world] - R * memory.ends[world, last]
 
@@ -791,7 +795,7 @@ class Follow(ControllerOfPath):
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, _KNOWN_PARTS)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         path = _Path()
         steered = self._steered(path)
         n, sections = steered.coordinate_count, len(steered.sections)
@@ -830,9 +834,6 @@ class Follow(ControllerOfPath):
         passive = [i for i, k in enumerate(starts[:-1]) if rows[k]["is_passive"] or rows[k + 1]["is_passive"]]
         if not passive:
             return robot
-        mixed = [what for what in ("spin", "turns", "twists") if what in bound.tables[0]]
-        if mixed:
-            raise td.ModelError(f"{bound.name}: has a passive shaft and {mixed[0]}: not supported in worlds")
         first = passive[-1] + 1
         tip = td.ContinuumRobot(robot.sections[first:])
         path.shaft, path.feed_limit = int(starts[first]), robot.feed_limit

@@ -44,7 +44,6 @@ WORKING, FINISHED, JAMMED = (
     wp.constant(int(status))
     for status in (td.ControllerStatus.WORKING, td.ControllerStatus.FINISHED, td.ControllerStatus.JAMMED)
 )
-_KNOWN_PARTS = ("a guide", "a spin of the base", "sections that turn")
 
 
 @wp.struct
@@ -236,7 +235,7 @@ class FollowPoses(ControllerOfPath):
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, known_parts=_KNOWN_PARTS)
+        self._bound = bound = BoundArm(tables, model, count, device)
         if any("poses" not in one for one in tables):
             raise td.ModelError(f"{bound.name}: poses: must be given in all worlds, or in none")
         schedule = _Schedule()

@@ -94,7 +94,6 @@ _ALLOWED = {  # settings that not every value of is known here
     "solver": ("auto", "levenberg", "fabrikx"),
 }
 
-_TURNING = "sections that turn"
 
 solver, fabrikx = solver_functions(wp.float64), fabrikx_functions(wp.float64)
 
@@ -599,25 +598,15 @@ def _forget(
 class Reach(Controller):
     """The controller of one arm in all worlds."""
 
-    known_parts: Sequence[str] = (  #: that only some arms have
-        "a guide",
-        "passive sections",
-        "a spin of the base",
-        _TURNING,
-    )
-
     def __init__(self, tables: Sequence[Table], model: Any, count: int, device: Any) -> None:
         """
         :param tables: of the arm, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED, self.known_parts)
+        self._bound = bound = BoundArm(tables, model, count, device, _ALLOWED)
         avoids = bound.setting("avoidance") == "true"
         method = bound.setting("solver")
         in_part = "actuation" in tables[0] and not avoids and method == "auto" and bound.setting("task") != "pose"
-        if in_part and _TURNING in tables[0]["parts"]:
-            what = "sections that nothing bends, or that bend in one plane"
-            raise td.ModelError(f"{bound.name}: {what}: must not be given with {_TURNING} in worlds")
         if tables[0]["target_mocap"] < 0:
             raise td.ModelError(f"{bound.name}: target: missing: must be a mocap body in worlds")
         self._chain = chain_of(bound.robot, wp.float64, device)

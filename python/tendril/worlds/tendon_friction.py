@@ -16,7 +16,6 @@ from tendril.worlds.arm import Step, number, rows
 from tendril.worlds.kinematics import first_coordinates
 from tendril.worlds.tables import BoundRobot
 
-PART = "friction of tendons"
 TENDON = wp.constant(int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON))
 LEAST = number(1e-15)  # N, mjMINVAL
 ZERO, ONE = number(0.0), number(1.0)
@@ -117,7 +116,7 @@ def constraints_of(data: Any) -> Any:
 
 def friction_for(bound: BoundRobot, model: Any, robot: Any) -> Any:
     """The friction of an arm's tendons in all worlds; none: it has none."""
-    if PART not in bound.tables[0]["parts"]:
+    if not bound.tables[0]["has_tendon_friction"]:
         return None
     friction, table = Friction(), bound.tables[0]
     actuators = [one["actuator"] for one in table["tendon_drive"]["tendons"]]

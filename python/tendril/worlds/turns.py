@@ -36,12 +36,13 @@ class Turns:
 def measure_turns(turns: Turns, engine: Engine, step: Step):
     """SectionTurns::measure, of the arm that `measure` has measured."""
     world = wp.tid()
-    psi = number(0.0)
+    psi, psi_rate = number(0.0), number(0.0)
     for i in range(turns.sections):
         joint = turns.joint[i]
         if joint >= 0:
             psi += number(engine.qpos[world, engine.qpos_address[joint]])
-        untwist(world, turns.bend[i], psi, step)
+            psi_rate += number(engine.qvel[world, engine.dof_address[joint]])
+        untwist(world, turns.bend[i], psi, psi_rate, step)
 
 
 @wp.kernel(module="unique", enable_backward=False)

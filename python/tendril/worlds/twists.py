@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from tendril.worlds.arm import Arm, Step, number, numbers, rows, twist, untwist, vec3, vec6, wide, wide_matrix
+from tendril.worlds.arm import (
+    Arm,
+    Step,
+    number,
+    numbers,
+    rows,
+    twist,
+    twist_moment,
+    untwist,
+    vec3,
+    vec6,
+    wide,
+    wide_matrix,
+)
 from tendril.worlds.controller import Engine
 from tendril.worlds.tables import BoundRobot
 
@@ -50,25 +63,29 @@ def measure_twists(arm: Arm, twists: Twists, engine: Engine, M: wp.array2d(dtype
     # Displacements by sums of small rotations about hinges, turn x p - offset: by gravity's twist in excess of that up
     # to the middles of the sections, and by what the measured twist differs from gravity's.
     excess, excess_offset, swing, swing_offset = vec3(), vec3(), vec3(), vec3()
-    measured, by_gravity, squares = number(0.0), number(0.0), number(0.0)
+    measured, measured_rate, by_gravity, squares = number(0.0), number(0.0), number(0.0), number(0.0)
     start = vec3()  # displacement of the section's start
     for i in range(twists.sections):
         first, last = twists.first_hinge[i], twists.first_hinge[i + 1]
-        before, to_middle, middle_by_gravity = by_gravity + ZERO, measured + ZERO, by_gravity + ZERO
+        before, middle_by_gravity = by_gravity + ZERO, by_gravity + ZERO
+        to_middle, middle_rate = measured + ZERO, measured_rate + ZERO
         for j in range(first, last):
             joint = twists.joint[j]
             axis, anchor = wide(engine.xaxis[world, joint]), wide(engine.xanchor[world, joint])
             com = wide(engine.subtree_com[world, engine.joint_body[joint]])
             angle = twists.mass[b, j] * wp.dot(axis, wp.cross(com - anchor, gravity)) / twists.stiffness[b, j]
             position = number(engine.qpos[world, engine.qpos_address[joint]])
+            rate = number(engine.qvel[world, engine.dof_address[joint]])
             excess += angle * axis
             excess_offset += angle * wp.cross(axis, anchor)
             swing += (position - angle) * axis
             swing_offset += (position - angle) * wp.cross(axis, anchor)
             part = (number(last - j) - HALF) / number(last - first)
             to_middle += part * position
+            middle_rate += part * rate
             middle_by_gravity += part * angle
             measured += position
+            measured_rate += rate
             by_gravity += angle
             squares += number(M[world, twists.inertia[j]]) / twists.stiffness[b, j]
         for end in range(2):
@@ -81,7 +98,7 @@ def measure_twists(arm: Arm, twists: Twists, engine: Engine, M: wp.array2d(dtype
         twists.measured[world, i] = to_middle
         twists.by_gravity[world, i] = middle_by_gravity
         k = twists.bend[i]
-        untwist(world, k, to_middle, step)
+        untwist(world, k, to_middle, middle_rate, step)
         last_joint = arm.first_joint[k + 1] - 1
         if arm.first_joint[k + 1] == arm.first_joint[k]:
             last_joint = arm.first_joint[k + 2] - 1  # it bends in the other plane alone
@@ -92,6 +109,7 @@ def measure_twists(arm: Arm, twists: Twists, engine: Engine, M: wp.array2d(dtype
     step.deflection[world] = step.deflection[world] + to_base * (wp.cross(excess, tip) - excess_offset)
     p, turn = to_base * (wp.cross(swing, tip) - swing_offset), to_base * swing
     step.swing[world] = vec6(p[0], p[1], p[2], turn[0], turn[1], turn[2]) - twists.swing_mean[world]
+    step.tip_twist[world] = measured
     twists.frequency[world] = ONE / wp.sqrt(squares)
 
 
@@ -107,6 +125,8 @@ def twist_command(arm: Arm, twists: Twists, step: Step):
         mean = last + part * (twists.measured[world, i] - by_gravity - last)
         twists.mean[world, i] = mean
         twist(world, twists.bend[i], by_gravity + mean, step)
+        if arm.takes_moments:
+            twist_moment(world, twists.bend[i], twists.measured[world, i], step)
     part = wp.min(ONE, SWING_RATE * frequency * h)
     twists.swing_mean[world] = twists.swing_mean[world] + part * step.swing[world]
 
