@@ -235,3 +235,19 @@ def test_a_snake_that_was_reset_finds_its_path_again(experiment):
     worlds.reset(np.array([True, False]))
     worlds.step(60)
     assert (worlds.qpos.numpy()[0] == once[0]).all()  # the same bits on a CPU
+
+
+def test_a_snake_with_scales_needs_softer_friction_across():
+    file = td.share / "scenes/snake_travel/serpenoid.toml"
+    said = "option.impratio = 10: pairs .* differs along and across: MuJoCo Warp diverges: must be <= 1"
+    with pytest.raises(td.ModelError, match=said):
+        Worlds(file, 1, "cpu")
+    softer = {"option.impratio": 1}
+    worlds, run = Worlds(file, 1, "cpu", set=softer), td.Experiment(file).start(set=softer)
+    worlds.step(200)
+    for _ in range(200):
+        run.step()
+    assert np.abs(worlds.ctrl.numpy()[0] - run.data.ctrl).max() < 1e-6  # rad
+    assert np.abs(worlds.qpos.numpy()[0, :2] - run.data.qpos[:2]).max() < 1e-3  # m
+    worlds.step(300)
+    assert worlds.diverged.numpy() == -1 and worlds.overflow.numpy() == 0

@@ -16,12 +16,21 @@ import warp as wp
 from tendril import ModelError
 
 _NO_NOSLIP = "noslip_iterations > 0 with integrator = discrete"
+_STIFFEST = 50.0  # friction across a pair's first direction, of the normal direction: float32 bears no more
 
 
 def refusal(model: mujoco.MjModel) -> str:
     """Why MuJoCo Warp cannot step the model, one line; empty: it can."""
     if model.opt.noslip_iterations > 0 and model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
         return f"{_NO_NOSLIP}: not supported by MuJoCo Warp: must be 0"
+    if model.npair > 0:
+        along, across = model.pair_friction[:, :2].T
+        most = _STIFFEST / float(np.max(across / np.maximum(along, mujoco.mjMINVAL)) ** 2)
+        if model.opt.impratio > most:
+            return (
+                f"option.impratio = {model.opt.impratio:g}: pairs of geoms have friction that differs along and "
+                f"across: MuJoCo Warp diverges: must be <= {most:.2g}"
+            )
     if model.nplugin > 0:
         return "has a plugin: not supported by MuJoCo Warp"
     if model.nflex > 0 and np.any(model.flex_rigid):
