@@ -243,7 +243,8 @@ def test_a_snake_with_scales_needs_softer_friction_across():
     with pytest.raises(td.ModelError, match=said):
         Worlds(file, 1, "cpu")
     softer = {"option.impratio": 1}
-    worlds, run = Worlds(file, 1, "cpu", set=softer), td.Experiment(file).start(set=softer)
+    worlds = Worlds(file, 1, "cpu", set=softer, contacts=100, constraints=400)
+    run = td.Experiment(file).start(set=softer)
     worlds.step(200)
     for _ in range(200):
         run.step()

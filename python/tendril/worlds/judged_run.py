@@ -22,14 +22,21 @@ def run(options: argparse.Namespace) -> int:
     wp.config.log_level = wp.LOG_WARNING  # says nothing of each kernel
     settings = dict(parse_setting(text) for text in options.set)
     worlds = Worlds(
-        options.experiment, options.count, options.device, options.seed, settings, duration=options.duration
+        options.experiment,
+        options.count,
+        options.device,
+        options.seed,
+        settings,
+        contacts=options.contacts,
+        constraints=options.constraints,
+        duration=options.duration,
     )
     if options.judge:
         worlds.record(options.judge)
     rate = _run(worlds, options.quiet)
     diverged, overflowed = worlds.diverged.numpy() >= 0, worlds.overflow.numpy() != 0
     print(f"{worlds.count} worlds, {worlds.steps} steps each, on {worlds.device}: {rate:.3g} world steps/s")
-    for flags, what in ((diverged, "diverged"), (overflowed, "overflowed: need more room for contacts")):
+    for flags, what in ((diverged, "diverged"), (overflowed, "overflowed: need more room: --contacts, --constraints")):
         if flags.any():
             print(f"{flags.sum()} worlds {what}: {', '.join(map(str, np.flatnonzero(flags)[:10]))}")
     passes = not (diverged.any() or overflowed.any())
