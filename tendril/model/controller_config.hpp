@@ -14,6 +14,10 @@ struct ControllerConfig {
   /// The same for a controller outside the engine that does what the plugin adds to the physics.
   static constexpr std::string_view kElsewhere = "elsewhere";
 
+  [[nodiscard]] static bool is_none(std::string_view name) noexcept {
+    return name == kNoController || name == kElsewhere;
+  }
+
   struct Setting {
     std::string key;
     std::string value;   ///< numbers with all their digits; lists (nested ones flattened) as their

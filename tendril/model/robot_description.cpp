@@ -118,8 +118,7 @@ ControllerConfig read_controller(const FileContents& file) {
   controller.plugin =
       fields.required_text("plugin", "must name a plugin, such as \"tendril.reach\"");
   controller.is_elsewhere = controller.plugin == ControllerConfig::kElsewhere;
-  if (controller.is_elsewhere || controller.plugin == ControllerConfig::kNoController)
-    controller.plugin.clear();
+  if (ControllerConfig::is_none(controller.plugin)) controller.plugin.clear();
   controller.origin = fields.origin(*fields.get("plugin"));
   for (const std::string_view reserved : {"robot", "arm"})
     if (fields.has(reserved)) fields.refuse(reserved, "this key is reserved for the robot itself");

@@ -230,18 +230,24 @@ def test_a_step_of_another_engine_may_leave_the_state_to_mujoco(tmp_path: Path) 
     assert run.data.qpos.tobytes() == free.data.qpos.tobytes()
 
 
-def test_a_plain_model_has_the_numbers_of_the_scene_and_no_controller() -> None:
-    run = td.Experiment(REACH).start()
+@pytest.mark.parametrize("file", [REACH, SCENES / "mobile_arm/mobile_arm.toml"], ids=("arm", "arm on a platform"))
+def test_a_plain_model_has_the_numbers_of_the_scene_and_no_controller(file: Path) -> None:
+    run = td.Experiment(file).start()
     plain = run.plain_model()
     assert plain.nplugin == 0 and plain.nsensor < run.model.nsensor
     for name in ("nq", "nv", "na", "nu", "nbody", "ngeom", "nsite", "ntendon", "nmocap"):
         assert getattr(plain, name) == getattr(run.model, name), name
     for name in ("body_mass", "body_inertia", "actuator_gainprm", "actuator_biasprm", "dof_damping", "key_ctrl"):
         assert getattr(plain, name).tobytes() == getattr(run.model, name).tobytes(), name
+
+
+def test_a_run_without_controllers() -> None:
     with pytest.raises(td.ModelError, match="tip_error_max: no controller of the scene reports"):
         td.Experiment(REACH).start(controller="none")
     lone = td.load_scene(SCENES / "reach/arm.toml", set={"controller.plugin": "none"})
     assert lone.model.nplugin == 0 and lone.model.nmocap == 1  # its target stays
+    carried = td.load_scene(SCENES / "mobile_arm/robot.toml", set={"controller.plugin": "none"})
+    assert carried.model.nplugin == 0
 
 
 def test_a_loop_that_ends_early_is_interrupted_and_its_recording_whole(tmp_path: Path) -> None:

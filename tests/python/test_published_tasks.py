@@ -376,15 +376,18 @@ def test_the_leaderboard_replaces_its_rows_and_keeps_the_others(tmp_path: Path) 
     assert row[2].split()[0] == f"{np.mean(returns):.4g}" and row[3] == f"{min(returns):.4g}"
     assert row[4:7] == [learned, "1000 to 1002", "3 of 3"]
 
-    # A learned policy of zeros gets the return of no action, and changes its own cell alone.
-    env = gymnasium.make("Tendril/PlanarReach-v0")
+    # A learned policy holds its actions, and changes its own cell alone.
+    env, hold = gymnasium.make("Tendril/PlanarReach-v0"), 7
     inputs, outputs = env.observation_space.shape[0], env.action_space.shape[0]
-    zeros = {"w0": np.zeros((inputs, outputs)), "b0": np.zeros(outputs)}
-    np.savez(tmp_path / "PlanarReach.npz", mean=np.zeros(inputs), deviation=np.ones(inputs), **zeros)
+    w = np.random.default_rng(5).normal(scale=0.1, size=(inputs, outputs))
+    layer = {"w0": w, "b0": np.zeros(outputs), "hold": hold}
+    np.savez(tmp_path / "PlanarReach.npz", mean=np.zeros(inputs), deviation=np.ones(inputs), **layer)
     subprocess.run([*command, str(page), "--episodes", "1", "--learned", str(tmp_path)], check=True, timeout=60)
-    env.reset(seed=1000)
-    total, over = 0.0, False
+    observation, _ = env.reset(seed=1000)
+    total, over, step, action = 0.0, False, 0, np.zeros(outputs)
     while not over:
-        _, reward, terminated, truncated, _ = env.step(np.zeros(outputs, dtype=np.float32))
-        total, over = total + float(reward), terminated or truncated
+        if step % hold == 0:
+            action = np.clip(np.clip(observation, -10, 10).astype(np.float32) @ w, -1, 1)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        total, over, step = total + float(reward), terminated or truncated, step + 1
     assert rows(page.read_text())["`PlanarReach-v0`"] == [*row[:4], f"{total:.4g}", *row[5:]]

@@ -1,6 +1,6 @@
 """Learns an environment by proximal policy optimization (Schulman et al. 2017): pip install jax optax matplotlib.
 
-python ppo.py Reach --steps 400000 [--envs 64] [--hold 1] [--device cuda] [--seed 0] [--out ppo]
+python ppo.py Reach --steps 400000 [--envs 64] [--hold 1] [--penalty 0] [--device cuda] [--seed 0] [--out ppo]
 """
 
 import argparse
@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("--envs", type=int, default=64)
     parser.add_argument("--horizon", type=int, default=50, help="actions of each simulation between two updates")
     parser.add_argument("--hold", type=int, default=1, help="steps with the same action, for episodes of many steps")
+    parser.add_argument("--penalty", type=float, default=0.0, help="of a step that diverges, while it learns")
     parser.add_argument("--device", help="of Warp, such as cuda; default: threads of the CPU")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("ppo"), help="name of the files .npz and .png")
@@ -113,11 +114,12 @@ def main() -> None:
             key, own = jax.random.split(key)
             actions, density, value = (np.asarray(part) for part in act(parameters, observations, own))
             steps = 1 if over.any() else hold  # a step that begins episodes holds nothing
-            raw, rewards, terminated, truncated, _ = held_step(envs, np.clip(actions, -1, 1), steps)
-            discounted = GAMMA * discounted * ~over + rewards
+            raw, rewards, terminated, truncated, infos = held_step(envs, np.clip(actions, -1, 1), steps)
+            worth = rewards - options.penalty * infos.get("diverged", 0.0)
+            discounted = GAMMA * discounted * ~over + worth
             spread = 0.99 * spread + 0.01 * max(float(discounted.std()), 1e-3)
             goes_on = ~(terminated | truncated)
-            shown.append((observations, actions, density, value, rewards / spread, ~over, goes_on, ~terminated))
+            shown.append((observations, actions, density, value, worth / spread, ~over, goes_on, ~terminated))
             totals += rewards
             ended = (terminated | truncated) & ~over
             finished += totals[ended].tolist()

@@ -207,11 +207,15 @@ MountedArm read_mount(const FileContents& file) {
     return file.read((name.parent_path() / other).string());
   };
   // An experiment's faults are those of all robots, and each takes its own from them. What
-  // controllers see is the same for the platform and the arm.
+  // controllers see is the same for the platform and the arm, and so is that there are none.
+  const auto is_of_both = [](const Override& change) {
+    const auto* const text = std::get_if<std::string>(&change.value.data);
+    return change.key == "controller.measurement_faults" || change.key == "controller.measured" ||
+           (change.key == "controller.plugin" && text != nullptr &&
+            ControllerConfig::is_none(*text));
+  };
   std::vector<Override> common;
-  for (const Override& change : file.overrides)
-    if (change.key == "controller.measurement_faults" || change.key == "controller.measured")
-      common.push_back(change);
+  std::ranges::copy_if(file.overrides, std::back_inserter(common), is_of_both);
   arm.robot = parse_as<ContinuumDescription>(file.read(name.string()), arm.file, common, sibling);
   if (arm.robot.kinematics().last_turning() >= 0)
     fields.refuse("file", "a section of the arm turns on its base, must bend on a platform");
