@@ -67,10 +67,3 @@ def test_an_arm_with_turns_follows_a_path_as_in_the_c_engine(tmp_path, beside_c)
         assert np.abs(ours - meant).max() < 1e-4  # m
         assert status == expected
     assert meant[0, 0] > 0.25  # m
-
-
-def test_what_is_driven_in_part_does_not_go_with_a_spin(tmp_path):
-    file = written(tmp_path, SPIN + SECTION + IN_PLANE + REACH, "")
-    message = "arm: sections that nothing bends, or that bend in one plane: must not be given with a spin"
-    with pytest.raises(td.ModelError, match=message):
-        Worlds(file, 1, "cpu")
