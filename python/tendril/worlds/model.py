@@ -23,14 +23,13 @@ def refusal(model: mujoco.MjModel) -> str:
     """Why MuJoCo Warp cannot step the model, one line; empty: it can."""
     if model.opt.noslip_iterations > 0 and model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
         return f"{_NO_NOSLIP}: not supported by MuJoCo Warp: must be 0"
-    if model.npair > 0:
-        along, across = model.pair_friction[:, :2].T
-        most = _STIFFEST / float(np.max(across / np.maximum(along, mujoco.mjMINVAL)) ** 2)
-        if model.opt.impratio > most:
-            return (
-                f"option.impratio = {model.opt.impratio:g}: pairs of geoms have friction that differs along and "
-                f"across: MuJoCo Warp diverges: must be <= {most:.2g}"
-            )
+    along, across = model.pair_friction[model.pair_dim >= 3, :2].T
+    ratio = float(np.max(across / np.maximum(along, mujoco.mjMINVAL), initial=1.0))
+    if ratio > 1.0 and model.opt.impratio * ratio**2 > _STIFFEST:
+        return (
+            f"option.impratio = {model.opt.impratio:g}: pairs of geoms have friction that differs along and "
+            f"across: MuJoCo Warp diverges: must be <= {_STIFFEST / ratio**2:.2g}"
+        )
     if model.nplugin > 0:
         return "has a plugin: not supported by MuJoCo Warp"
     if model.nflex > 0 and np.any(model.flex_rigid):
