@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "python/src/arrays.hpp"
 #include "python/src/recording_sink.hpp"
@@ -23,7 +25,7 @@
 #include "simulation/experiment/input_files.hpp"
 #include "simulation/experiment/summary.hpp"
 #include "simulation/families/families.hpp"
-#include "simulation/scene/physical_faults.hpp"
+#include "tendril/model/fault_file.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -140,17 +142,19 @@ class PyRun {
   /// Writes what the motions say of a time to the data, for programs that step it themselves.
   void move(double time) { prepared_->motions.apply(native<mjData>(data_), time); }
 
-  /// MuJoCo's model of the scene with the same settings and faults, without controllers. Throws
-  /// ModelError for a fault that is not of the model, or does not last.
+  /// MuJoCo's model of the scene with the same settings and delays of actuators, without
+  /// controllers; the other faults are in `faults`.
   [[nodiscard]] nb::object plain_model() const {
     const simulation::EngineLog log;
     std::vector<simulation::Setting> settings = prepared_->settings;
     if (!prepared_->scene.robots.empty())
       settings.push_back({"controller.plugin", {"elsewhere"}, "plain model"});
-    simulation::Scene scene = simulation::load_scene(experiment_->scene, settings);
-    simulation::add_lasting_faults(prepared_->faults, *scene.model);
-    return mujoco_model(std::move(scene.model));
+    std::vector<Fault> delays;
+    for (const Fault& fault : prepared_->faults)
+      if (std::holds_alternative<fault::ActuatorDelay>(fault.kind)) delays.push_back(fault);
+    return mujoco_model(simulation::load_scene(experiment_->scene, settings, delays).model);
   }
+  [[nodiscard]] std::string faults() const { return faults_text(prepared_->faults); }
 
   /// Runs to the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
   void run() {
@@ -237,6 +241,7 @@ void bind_experiment(nb::module_& module) {
       .def("take", &PyRun::take, nb::arg("inputs"), nb::arg("state").none())
       .def("move", &PyRun::move, nb::arg("time"))
       .def("plain_model", &PyRun::plain_model, nb::sig("def plain_model(self) -> mujoco.MjModel"))
+      .def_prop_ro("faults", &PyRun::faults)
       .def("run", &PyRun::run)
       .def("finish", &PyRun::finish)
       .def_prop_ro("done", &PyRun::done)

@@ -1,6 +1,11 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "python/src/sim.hpp"
 #include "simulation/engine/engine_log.hpp"
@@ -24,7 +29,18 @@ void bind_faults(nb::module_& module) {
           [](simulation::PhysicalFaults& self, nb::handle model, nb::handle data) {
             self.apply(native<mjModel>(model), native<mjData>(data));
           },
-          nb::arg("model"), nb::arg("data"), "Before each step, from the first one on.");
+          nb::arg("model"), nb::arg("data"), "Before each step, from the first one on.")
+      .def("change_times", &simulation::PhysicalFaults::change_times,
+           "Times at which a fault begins or ends, in order, s.")
+      .def(
+          "take_stuck",
+          [](simulation::PhysicalFaults& self) {
+            std::vector<std::tuple<std::vector<int>, double, double>> taken;
+            for (simulation::PhysicalFaults::Stuck& stuck : self.take_stuck())
+              taken.emplace_back(std::move(stuck.actuators), stuck.start, stuck.end);
+            return taken;
+          },
+          "Leaves stuck actuators to the caller: (actuators, start, end) of each fault, s.");
 }
 
 }  // namespace tendril::python

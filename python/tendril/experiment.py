@@ -81,9 +81,22 @@ class Run:
         """The controller that drives each actuator of the model, such as "tendril.reach of A"; "": none."""
         return self._run.drivers
 
-    def plain_model(self) -> mujoco.MjModel:
-        """MuJoCo's model of the scene with the settings of the run, without controllers and their sensors."""
-        return self._run.plain_model()
+    @property
+    def faults(self) -> str:
+        """TOML of the faults with the numbers of this run, as recordings have it."""
+        return self._run.faults
+
+    def plain_model(self, faults: bool = True) -> mujoco.MjModel:
+        """MuJoCo's model of the scene with the settings of the run, without controllers and their sensors.
+
+        :param faults: those of the body that act at the start are in its numbers; those that begin later never are
+        """
+        import mujoco
+
+        model = self._run.plain_model()
+        if faults and self.faults:
+            _sim.PhysicalFaults(self.faults, model).apply(model, mujoco.MjData(model))
+        return model
 
     def move(self, time: float) -> None:
         """Writes what the motions say of a time, s, to the data: for a program that steps it by itself."""

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -181,19 +182,22 @@ void PhysicalFaults::hold_setpoints(Entry& entry, const mjModel& model, const mj
   }
 }
 
-void PhysicalFaults::set_forces(const Entry& entry, const fault::Kick& kick, mjData& data) {
-  const double sign = entry.active ? 1.0 : 0.0;
-  for (const int i : entry.elements) {
-    mjtNum* const force = data.xfrc_applied + 6 * i;
-    for (int k = 0; k < 3; ++k) {
-      force[k] = sign * kick.force[k];
-      force[3 + k] = sign * kick.torque[k];
+void PhysicalFaults::set_forces(mjData& data) const {
+  for (const bool active : {false, true}) {  // of overlapping kicks the last active one counts
+    for (const Entry& entry : faults_) {
+      const auto* const kick = std::get_if<fault::Kick>(&entry.fault.kind);
+      if (kick == nullptr || entry.active != active) continue;
+      for (const int i : entry.elements) {
+        Eigen::Map<Eigen::Matrix<mjtNum, 6, 1>> force(data.xfrc_applied + 6 * i);
+        force.setZero();
+        if (active) force << kick->force, kick->torque;
+      }
     }
   }
 }
 
 void PhysicalFaults::apply(mjModel& model, mjData& data) {
-  bool any_change = false;
+  bool any_change = false, any_kick = false;
   for (Entry& entry : faults_) {
     const bool active = entry.fault.is_active(data.time);
     if (active == entry.active) continue;
@@ -201,9 +205,9 @@ void PhysicalFaults::apply(mjModel& model, mjData& data) {
     any_change = true;
     if (std::holds_alternative<fault::ActuatorStuck>(entry.fault.kind) && active)
       hold_setpoints(entry, model, data);
-    if (const auto* const kick = std::get_if<fault::Kick>(&entry.fault.kind))
-      set_forces(entry, *kick, data);
+    any_kick |= std::holds_alternative<fault::Kick>(entry.fault.kind);
   }
+  if (any_kick) set_forces(data);
   if (!any_change) return;
   const bool constants_were_changed = constants_changed_;
   restore();
@@ -231,19 +235,26 @@ void PhysicalFaults::change_active(mjModel& model) {
     if (entry.active) std::visit(Changer{*this, entry, model}, entry.fault.kind);
 }
 
-void add_lasting_faults(std::span<const Fault> faults, mjModel& model) {
-  for (const Fault& fault : faults) {
-    if (fault.of_measurement() != nullptr ||
-        std::holds_alternative<fault::ActuatorDelay>(fault.kind) ||
-        std::holds_alternative<fault::ActuatorStuck>(fault.kind) ||
-        std::holds_alternative<fault::Kick>(fault.kind))
-      refuse(fault, "does not change numbers of the model: not supported without a run");
-    if (!fault.is_active(0.0) || fault.end < std::numeric_limits<double>::infinity())
-      refuse(fault, "start, end: must be the whole run without one");
+std::vector<double> PhysicalFaults::change_times() const {
+  std::vector<double> times;
+  for (const Entry& entry : faults_) {
+    if (std::isfinite(entry.fault.start)) times.push_back(entry.fault.start);
+    if (std::isfinite(entry.fault.end)) times.push_back(entry.fault.end);
   }
-  if (faults.empty()) return;
-  const DataPtr data = make_data(model);
-  PhysicalFaults(faults, model).apply(model, *data);
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+std::vector<PhysicalFaults::Stuck> PhysicalFaults::take_stuck() {
+  std::vector<Stuck> taken;
+  for (const Entry& entry : faults_)
+    if (std::holds_alternative<fault::ActuatorStuck>(entry.fault.kind))
+      taken.push_back({entry.elements, entry.fault.start, entry.fault.end});
+  std::erase_if(faults_, [](const Entry& entry) {
+    return std::holds_alternative<fault::ActuatorStuck>(entry.fault.kind);
+  });
+  return taken;
 }
 
 }  // namespace tendril::simulation

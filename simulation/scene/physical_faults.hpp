@@ -36,6 +36,16 @@ class PhysicalFaults {
   /// Before each step; the model must be the one of the constructor, or equal to it.
   void apply(mjModel& model, mjData& data);
 
+  /// Times at which a fault begins or ends, in order [s].
+  [[nodiscard]] std::vector<double> change_times() const;
+  /// Actuators whose setpoints are held from `start` to `end` [s].
+  struct Stuck {
+    std::vector<int> actuators;
+    double start, end;
+  };
+  /// Leaves the stuck actuators, in the order of the faults, to the caller.
+  [[nodiscard]] std::vector<Stuck> take_stuck();
+
  private:
   struct Entry {
     Fault fault;
@@ -49,7 +59,7 @@ class PhysicalFaults {
   struct Changer;
 
   static void hold_setpoints(Entry& entry, const mjModel& model, const mjData& data);
-  static void set_forces(const Entry& entry, const fault::Kick& kick, mjData& data);
+  void set_forces(mjData& data) const;
   void change_active(mjModel& model);
   void restore();
   void set(mjtNum& place, mjtNum value);
@@ -59,9 +69,5 @@ class PhysicalFaults {
   bool constants_changed_ = false;
   DataPtr scratch_;  // for constants of the model
 };
-
-/// Makes faults part of a model without a run. Throws ModelError for one that does not last from
-/// the start of a run to its end, or that is not of the model's numbers.
-void add_lasting_faults(std::span<const Fault> faults, mjModel& model);
 
 }  // namespace tendril::simulation

@@ -1,6 +1,7 @@
 """Learns an environment by proximal policy optimization (Schulman et al. 2017): pip install jax optax matplotlib.
 
-python ppo.py Reach --steps 400000 [--envs 64] [--hold 1] [--penalty 0] [--device cuda] [--seed 0] [--out ppo]
+python ppo.py Reach --steps 400000 [--envs 64] [--hold 1] [--scale 1] [--discount 0.98] [--penalty 0] [--device cuda]
+    [--seed 0] [--out ppo]
 """
 
 import argparse
@@ -15,7 +16,7 @@ import optax
 
 from tendril.envs import VectorEnvironment
 
-GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, HIDDEN = 0.98, 0.95, 0.2, 8, 8, 1e-3, 64
+LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, HIDDEN = 0.95, 0.2, 8, 8, 1e-3, 64
 
 
 def layers(key, sizes, last):
@@ -72,6 +73,8 @@ def main() -> None:
     parser.add_argument("--envs", type=int, default=64)
     parser.add_argument("--horizon", type=int, default=50, help="actions of each simulation between two updates")
     parser.add_argument("--hold", type=int, default=1, help="steps with the same action, for episodes of many steps")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the first actions, for strong actuators")
+    parser.add_argument("--discount", type=float, default=0.98, help="of rewards, for each action later")
     parser.add_argument("--penalty", type=float, default=0.0, help="of a step that diverges, while it learns")
     parser.add_argument("--device", help="of Warp, such as cuda; default: threads of the CPU")
     parser.add_argument("--seed", type=int, default=0)
@@ -114,9 +117,9 @@ def main() -> None:
             key, own = jax.random.split(key)
             actions, density, value = (np.asarray(part) for part in act(parameters, observations, own))
             steps = 1 if over.any() else hold  # a step that begins episodes holds nothing
-            raw, rewards, terminated, truncated, infos = held_step(envs, np.clip(actions, -1, 1), steps)
+            raw, rewards, terminated, truncated, infos = held_step(envs, np.clip(options.scale * actions, -1, 1), steps)
             worth = rewards - options.penalty * infos.get("diverged", 0.0)
-            discounted = GAMMA * discounted * ~over + worth
+            discounted = options.discount * discounted * ~over + worth
             spread = 0.99 * spread + 0.01 * max(float(discounted.std()), 1e-3)
             goes_on = ~(terminated | truncated)
             shown.append((observations, actions, density, value, worth / spread, ~over, goes_on, ~terminated))
@@ -130,8 +133,8 @@ def main() -> None:
         following = np.concatenate((value[1:], np.asarray(act(parameters, now, own)[2])[None]))
         advantages, last = np.zeros_like(value), np.zeros(count)
         for t in reversed(range(horizon)):
-            error = rewards[t] + GAMMA * has_value[t] * following[t] - value[t]
-            last = error + GAMMA * LAMBDA * goes_on[t] * last
+            error = rewards[t] + options.discount * has_value[t] * following[t] - value[t]
+            last = error + options.discount * LAMBDA * goes_on[t] * last
             advantages[t] = last
         rows = [part.reshape(horizon * count, *part.shape[2:])[counts.ravel()] for part in (observations, actions)]
         rows += [part.ravel()[counts.ravel()] for part in (density, advantages, advantages + value)]
@@ -147,6 +150,7 @@ def main() -> None:
             curve.append(((update + 1) * count * horizon * hold, time.perf_counter() - start, float(np.mean(finished))))
             finished = []
             print(f"{curve[-1][0]} steps, {curve[-1][1]:.0f} s: return {curve[-1][2]:.2f}", flush=True)
+    parameters["policy"][-1] = [options.scale * part for part in parameters["policy"][-1]]
     policy = {f"{kind}{i}": np.asarray(p) for i, pair in enumerate(parameters["policy"]) for kind, p in zip("wb", pair)}
     np.savez(options.out.with_suffix(".npz"), mean=mean, deviation=deviation, hold=hold, **policy)
     draw(np.array(curve), options)

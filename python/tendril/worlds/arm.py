@@ -50,6 +50,7 @@ class Arm:
     rows: int
     base_body: int
     tip_site: int
+    target_mocap: int  # -1: none
     coordinates: int
     first_joint: wp.array(dtype=int)  # of each coordinate, and their number
     joint: wp.array(dtype=int)  # of the model
@@ -106,7 +107,11 @@ class Step:
     uneven: wp.array2d(dtype=vec3)  # the same of each coordinate's section
     tip: wp.array(dtype=vec3)
     tip_frame: wp.array(dtype=mat33)
+    target: wp.array(dtype=vec3)
+    target_frame: wp.array(dtype=mat33)
+    tip_error: numbers  # true distance of the tip from the target, m
     feed: numbers  # m
+    feed_position: numbers  # the same as its servo has it, whatever the controller sees
     feed_speed: numbers
     feed_load: numbers  # N
     spin: numbers  # of the base, rad
@@ -179,6 +184,13 @@ def measure(arm: Arm, engine: Engine, out: Step):
     tip = wide(engine.site_xpos[world, arm.tip_site])
     out.tip[world] = to_base * (tip - base)
     out.tip_frame[world] = to_base * wide_matrix(engine.site_xmat[world, arm.tip_site])
+    if arm.target_mocap >= 0:
+        out.target[world] = in_base(arm, engine, world, engine.mocap_pos[world, arm.target_mocap])
+        quat = engine.mocap_quat[world, arm.target_mocap]  # w, x, y, z
+        w, x, y, z = number(quat[0]), number(quat[1]), number(quat[2]), number(quat[3])
+        frame = wp.quat_to_matrix(wp.normalize(wp.quaternion(x, y, z, w, dtype=number)))
+        out.target_frame[world] = to_base * frame
+        out.tip_error[world] = wp.length(out.target[world] - out.tip[world])
 
     deflection = vec3(zero, zero, zero)
     # Sections end in their last joints. What turns the end of one displaces that of the next.
@@ -241,6 +253,7 @@ def measure(arm: Arm, engine: Engine, out: Step):
     out.deflection[world] = to_base * deflection
     if arm.feed_joint >= 0:
         out.feed[world] = number(engine.qpos[world, engine.qpos_address[arm.feed_joint]])
+        out.feed_position[world] = out.feed[world]
         out.feed_speed[world] = number(engine.qvel[world, engine.dof_address[arm.feed_joint]])
         out.feed_load[world] = arm.feed_mass[b] * wp.dot(wide(engine.xaxis[world, arm.feed_joint]), gravity)
     if arm.spin_joint >= 0:
@@ -467,7 +480,7 @@ def feed_force(arm: Arm, world: int, step: Step, setpoint: number):
     if arm.feed_joint < 0:
         return number(0.0)
     b, s = world % arm.rows, arm.feed_servo
-    passive = -arm.servo_stiffness[b, s] * step.feed[world] - arm.damping[b, s] * step.feed_speed[world]
+    passive = -arm.servo_stiffness[b, s] * step.feed_position[world] - arm.damping[b, s] * step.feed_speed[world]
     force = arm.gain[b, s] * setpoint + passive + arm.servo_offset[b, s]
     return wp.clamp(force, arm.min_force[b, s], arm.max_force[b, s])
 

@@ -28,6 +28,7 @@ from tendril.worlds.arm import (
 )
 from tendril.worlds.controller import engine_of
 from tendril.worlds.kinematics import directions
+from tendril.worlds.measurement_faults import MeasurementFaults
 from tendril.worlds.tables import BoundRobot, Table
 from tendril.worlds.tendon_friction import (
     constraints_of,
@@ -40,7 +41,7 @@ from tendril.worlds.tendons import tendons_for, write_tendons
 from tendril.worlds.turns import forget_turns, measure_turns, turns_for, write_turns
 from tendril.worlds.twists import forget_twists, measure_twists, twist_command, twists_for
 
-_ALLOWED: Mapping[str, Sequence[str]] = {"measured": ("truth",), "measurement_faults": ("",)}
+_ALLOWED: Mapping[str, Sequence[str]] = {"measured": ("truth",)}
 # Tables of a robot file that are not of its kinematics.
 _OTHERS = re.compile(r"^\[(?:controller|skin)\].*?(?=^\[+[\w.]+\]+\s*(?:#.*)?$|\Z)", re.M | re.S)
 _SERVO = {  # field of Arm: key of the table
@@ -84,6 +85,8 @@ class BoundArm(BoundRobot):
         self._tendons, self._turns, self._twists = tendons_for(self, model), turns_for(self), twists_for(self, model)
         self._friction = friction_for(self, model, self.robot)
         self.step = self._step()
+        self._faults = MeasurementFaults(self, self.step, model.opt.timestep)
+        self.seen = self._faults.seen  #: the step as the controller sees it
         self.integral = self._integral(model.opt.timestep)
 
     def correct_from(self, first: int) -> None:
@@ -97,7 +100,8 @@ class BoundArm(BoundRobot):
         arm.settings = wp.array(settings, dtype=ArmSettings, device=self.device)
 
     def reset(self, chosen: Any) -> None:
-        """Forgets turns, twist and friction of the chosen worlds, (count,) of bool."""
+        """Forgets faults, turns, twist and friction of the chosen worlds, (count,) of bool."""
+        self._faults.reset(chosen)
         if self._turns is not None:
             self.launch(forget_turns, [chosen, self._turns])
         if self._twists is not None:
@@ -113,6 +117,7 @@ class BoundArm(BoundRobot):
             self.launch(measure_turns, [self._turns, self.engine, self.step])
         if self._twists is not None:
             self.launch(measure_twists, [self.arm, self._twists, self.engine, data.M, self.step])
+        self._faults.apply()
 
     def write_setpoints(self, data: Any) -> None:
         """Writes `ctrl` from the command of the step, and the limits of its tendons' friction."""
@@ -137,7 +142,7 @@ class BoundArm(BoundRobot):
         joints = [joint for row in coordinates for joint in row["joints"]]
         arm = Arm()
         arm.rows, arm.coordinates = len(tables), len(coordinates)
-        arm.base_body, arm.tip_site = table["base_body"], table["tip_site"]
+        arm.base_body, arm.tip_site, arm.target_mocap = table["base_body"], table["tip_site"], self.same("target_mocap")
         arm.first_joint = self.integers(np.cumsum([0, *(len(row["joints"]) for row in coordinates)]))
         arm.joint, arm.joint_servo = self.integers([j[0] for j in joints]), self.integers([j[3] for j in joints])
         arm.fraction = self.numbers([j[1] for j in joints])
@@ -201,8 +206,11 @@ class BoundArm(BoundRobot):
         step.normal, step.solved = self.zeros(6, 6), self.zeros(6)
         step.uneven, step.swing = self.zeros(n, kind=vec3), self.zeros(kind=vec6)
         step.deflection, step.tip, step.tip_frame = (self.zeros(kind=kind) for kind in (vec3, vec3, mat33))
+        step.target, step.target_frame = self.zeros(kind=vec3), self.zeros(kind=mat33)
         for key in (
+            "tip_error",
             "feed",
+            "feed_position",
             "feed_speed",
             "feed_load",
             "feed_command",

@@ -66,7 +66,7 @@ class ComputedMoment(Reach):
 
     def _after_command(self, model: Any) -> None:
         bound = self._bound
-        inputs = [bound.arm, self._springs, bound.engine, model.qpos_spring, bound.step]
+        inputs = [bound.arm, self._springs, bound.engine, model.qpos_spring, bound.seen]
         bound.launch(_command_moments, inputs)
 
 

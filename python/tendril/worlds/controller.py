@@ -29,6 +29,8 @@ class Engine:
     geom_xmat: wp.array2d(dtype=wp.mat33)
     ten_length: wp.array2d(dtype=float)
     ten_velocity: wp.array2d(dtype=float)
+    mocap_pos: wp.array2d(dtype=wp.vec3)
+    mocap_quat: wp.array2d(dtype=wp.quat)
 
 
 def engine_of(model: Any, data: Any) -> Any:
@@ -40,6 +42,7 @@ def engine_of(model: Any, data: Any) -> Any:
         setattr(engine, key, getattr(data, key))
     for key in ("site_xpos", "site_xmat", "geom_xpos", "geom_xmat", "ten_length", "ten_velocity"):
         setattr(engine, key, getattr(data, key))
+    engine.mocap_pos, engine.mocap_quat = data.mocap_pos, data.mocap_quat
     return engine
 
 

@@ -23,7 +23,6 @@ from tendril.worlds.arm import (
     feed_setpoint,
     forget_integral,
     functions,
-    in_base,
     integrate,
     keep_within_lengths,
     largest_change,
@@ -38,7 +37,7 @@ from tendril.worlds.arm import (
 )
 from tendril.worlds.bound_arm import BoundArm
 from tendril.worlds.contacts import BoundContacts, Contacts, correctable, push
-from tendril.worlds.controller import ControllerOfPath, Engine
+from tendril.worlds.controller import ControllerOfPath
 from tendril.worlds.kinematics import chain_of, first_coordinates
 from tendril.worlds.poses import jam_feed_force
 from tendril.worlds.tables import Table, stacked
@@ -529,11 +528,11 @@ def _compensate(arm: Arm, path: _Path, world: int, step: Step, memory: _Memory):
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _extend_trail(arm: Arm, engine: Engine, mocap_pos: wp.array2d(dtype=wp.vec3), path: _Path):
+def _extend_trail(step: Step, path: _Path):
     """FollowController::extend_trail."""
     world = wp.tid()
     settings, count = _settings_in(path, world), path.trail_count[world]
-    target = in_base(arm, engine, world, mocap_pos[world, path.target_mocap])
+    target = step.target[world]
     last = path.trail[world, count - 1]
     distance = wp.length(target - vec3(last[0], last[1], last[2]))
     if count >= settings.trail_capacity or not wp.isfinite(distance) or distance < settings.trail_spacing:
@@ -868,9 +867,9 @@ class Follow(ControllerOfPath):
         bound.measure(model, data)
         self._contacts.measure(data)
         if self._path.target_mocap >= 0:
-            bound.launch(_extend_trail, [bound.arm, bound.engine, data.mocap_pos, self._path])
+            bound.launch(_extend_trail, [bound.seen, self._path])
         bound.launch(
-            self._kernel, [bound.arm, self._path, self._contacts.contacts, bound.integral, bound.step, self._memory]
+            self._kernel, [bound.arm, self._path, self._contacts.contacts, bound.integral, bound.seen, self._memory]
         )
         bound.write_setpoints(data)
 

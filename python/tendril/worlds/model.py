@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import mujoco
 import mujoco_warp as mjw
 import numpy as np
+import numpy.typing as npt
 import warp as wp
 
 from tendril import ModelError
+
+Numbers = dict[str, npt.NDArray[Any]]  #: by the names of fields
+GRAVITY = "gravity"  #: of the options, as a field
 
 _NO_NOSLIP = "noslip_iterations > 0 with integrator = discrete"
 _STIFFEST = 50.0  # friction across a pair's first direction, of the normal direction: float32 bears no more
@@ -37,14 +41,13 @@ def refusal(model: mujoco.MjModel) -> str:
     return ""
 
 
-def differing(models: Sequence[mujoco.MjModel], fields: Sequence[str]) -> dict[str, np.ndarray]:
+def differing(models: Sequence[mujoco.MjModel], fields: Sequence[str]) -> Numbers:
     """The fields whose numbers differ between the models, with one row for each model.
 
     :param fields: those that may differ
     :raises ModelError: another one does
     """
     first = models[0]
-    found = {}
     for name in dir(first):
         value = getattr(first, name)
         if name.startswith("_") or not isinstance(value, np.ndarray):
@@ -52,16 +55,25 @@ def differing(models: Sequence[mujoco.MjModel], fields: Sequence[str]) -> dict[s
         others = [getattr(model, name) for model in models]
         if any(other.shape != value.shape for other in others):
             raise ModelError(f"[vary]: {name} has another size in another world: worlds must have the same elements")
-        if all(np.array_equal(other, value) for other in others):
-            continue
-        if name in fields:
-            found[name] = np.stack(others)
-        elif np.issubdtype(value.dtype, np.integer):
-            raise ModelError(f"[vary]: {name} differs between worlds: worlds must have the same elements")
-    for option in ("timestep", "gravity", "impratio", "density", "viscosity", "wind", "integrator"):
+        if np.issubdtype(value.dtype, np.integer) and name not in fields:
+            if not all(np.array_equal(other, value) for other in others):
+                raise ModelError(f"[vary]: {name} differs between worlds: worlds must have the same elements")
+    for option in ("timestep", "impratio", "density", "viscosity", "wind", "integrator"):
         if any(np.any(getattr(model.opt, option) != getattr(first.opt, option)) for model in models):
             raise ModelError(f"[vary]: option.{option} differs between worlds: must be the same")
-    return found
+    return what_differs([numbers_of(model, fields) for model in models])
+
+
+def what_differs(numbers: Sequence[Numbers]) -> Numbers:
+    """The fields that are not the same in all of them, with one row for each."""
+    rows = {name: [one[name] for one in numbers] for name in numbers[0]}
+    return {name: np.stack(row) for name, row in rows.items() if any(not np.array_equal(one, row[0]) for one in row)}
+
+
+def numbers_of(model: mujoco.MjModel, fields: Sequence[str]) -> Numbers:
+    """A copy of those fields that MuJoCo's model has, and gravity."""
+    own = {name: getattr(model, name).copy() for name in fields if hasattr(model, name)}
+    return own | {GRAVITY: model.opt.gravity.copy()}
 
 
 def require_fit(
@@ -91,18 +103,30 @@ def require_fit(
 
 
 def on_device(
-    models: Sequence[mujoco.MjModel], count: int, contacts: int | None = None, constraints: int | None = None
+    models: Sequence[mujoco.MjModel],
+    count: int,
+    contacts: int | None = None,
+    constraints: int | None = None,
+    changing: Collection[str] = (),
 ) -> tuple[mujoco.MjModel, Any, Any]:
     """The first model as it is stepped, MuJoCo Warp's of it on the present device, and data of `count` worlds.
 
     :param models: one, or one for each world
+    :param changing: fields that get a row for each world
     """
     model = copy.copy(models[0])
     model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # which Warp has not
-    different = differing(models, batched_fields(mjw.Model))
-    put = mjw.put_model(model, batch_sizes=dict.fromkeys(different, len(models)))
-    for name, rows in different.items():
-        getattr(put, name).assign(rows)
+    fields = batched_fields(mjw.Model)
+    rows = differing(models, fields)
+    own = numbers_of(model, fields)
+    rows |= {name: np.stack([own[name]] * count) for name in changing if name not in rows}
+    sizes = {name: len(value) for name, value in rows.items() if name != GRAVITY}
+    put = mjw.put_model(model, batch_sizes=sizes)
+    for name in sizes:
+        getattr(put, name).assign(rows[name])
+    if GRAVITY in rows:  # of the options, which put_model leaves alone
+        put.opt.gravity = wp.array(rows[GRAVITY], dtype=wp.vec3)
+        put.opt.gravity._is_batched = True
     put.opt.warn_overflow = 0  # Data.overflow tells
     return model, put, mjw.make_data(model, nworld=count, nconmax=contacts, njmax=constraints)
 
@@ -150,3 +174,13 @@ def batched_fields(model_type: Any) -> list[str]:
         if shape and shape[0] == "*":
             names.append(field.name)
     return names
+
+
+def flat(array: Any, count: int) -> Any:
+    """The numbers of an array of numbers, vectors or matrices, a row for each of `count` worlds: a view."""
+    assert array.shape[0] == count and array.is_contiguous
+    number = getattr(array.dtype, "_wp_scalar_type_", array.dtype)
+    width = array.size * wp.types.type_size_in_bytes(array.dtype) // wp.types.type_size_in_bytes(number) // count
+    view = wp.array(ptr=array.ptr, dtype=number, shape=(count, width), device=array.device)
+    view._ref = array  # which it keeps alive
+    return view

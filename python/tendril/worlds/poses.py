@@ -268,7 +268,7 @@ class FollowPoses(ControllerOfPath):
         """Reads the positions of this step, and writes `ctrl`."""
         bound = self._bound
         bound.measure(model, data)
-        bound.launch(_command, [bound.arm, self._schedule, bound.integral, bound.step, self._memory])
+        bound.launch(_command, [bound.arm, self._schedule, bound.integral, bound.seen, self._memory])
         bound.write_setpoints(data)
 
 

@@ -22,7 +22,6 @@ from tendril.worlds.arm import (
     compensate_deflection,
     forget_integral,
     functions,
-    in_base,
     integral_gain,
     integrate,
     keep_within_lengths,
@@ -32,7 +31,6 @@ from tendril.worlds.arm import (
     numbers,
     rows,
     vec3,
-    wide_matrix,
 )
 from tendril.worlds.avoidance import Avoidance, Plan, Planning, plan_motion
 from tendril.worlds.bound_arm import BoundArm
@@ -102,22 +100,20 @@ solver, fabrikx = solver_functions(wp.float64), fabrikx_functions(wp.float64)
 class _Aim:
     """The target of the arm and its lead, a row for each world; base frame."""
 
-    mocap: int
     has_direction: bool
     has_roll: bool
     avoids: bool  # obstacles
     there: wp.array(dtype=bool)  # then: the planned pose is where the plan leads
     filter_gain: vec3
     retracted: numbers  # variable length of each section, m
-    target: wp.array(dtype=vec3)
-    frame: wp.array(dtype=mat33)  # of the target
+    target: wp.array(dtype=vec3)  # as measured
+    frame: wp.array(dtype=mat33)
     lead: wp.array(dtype=vec3)
     start: rows  # of the inverse kinematics
     start_feed: numbers  # m
     start_spin: numbers  # rad
     rotations: wp.array2d(dtype=mat33)
     ends: wp.array2d(dtype=vec3)
-    tip_error: numbers  # m
     status: wp.array(dtype=int)
 
 
@@ -148,15 +144,7 @@ class _Memory:
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _take_aim(
-    arm: Arm,
-    engine: Engine,
-    mocap_pos: wp.array2d(dtype=wp.vec3),
-    mocap_quat: wp.array2d(dtype=wp.quat),
-    memory: _Memory,
-    aim: _Aim,
-    step: Step,
-):
+def _take_aim(arm: Arm, memory: _Memory, aim: _Aim, step: Step):
     world = wp.tid()
     zero = number(0.0)
     if not memory.begun[world]:  # the planned base is where it is
@@ -165,13 +153,7 @@ def _take_aim(
         aim.start_feed[world] = step.feed[world]
         memory.spin[world] = step.spin[world]
         aim.start_spin[world] = step.spin[world]
-    to_base = wp.transpose(wide_matrix(engine.xmat[world, arm.base_body]))
-    p = in_base(arm, engine, world, mocap_pos[world, aim.mocap])
-    aim.target[world] = p
-    quat = mocap_quat[world, aim.mocap]  # w, x, y, z
-    w, x, y, z = number(quat[0]), number(quat[1]), number(quat[2]), number(quat[3])
-    frame = wp.quat_to_matrix(wp.normalize(wp.quaternion(x, y, z, w, dtype=number)))
-    aim.frame[world] = to_base * frame
+    p = step.target[world]
 
     # Where the target will be: TargetLead::step.
     h = arm.timestep
@@ -549,7 +531,6 @@ def _command(
     compensate_deflection(arm, world, step)
     if part.exists:
         limit_to_drives(part, world % arm.rows, world, step.command[world])
-    aim.tip_error[world] = wp.length(aim.target[world] - step.tip[world])
     status = wp.where(reached, WORKING, NOT_REACHED)
     if reached and not moving and blocked and wp.length(off) > number(BLOCKED_DISTANCE):
         status = BLOCKED
@@ -616,7 +597,6 @@ class Reach(Controller):
             self._reaching = reaching_for(bound.robot, count, wp.float64, device, REACHING_ROTATION_PERIOD, True)
         n, sections, h = bound.arm.coordinates, len(bound.robot.sections), model.opt.timestep
         aim = _Aim()
-        aim.mocap = bound.same("target_mocap")
         aim.has_direction, aim.has_roll = bound.setting("task") != "position", bound.setting("task") == "pose"
         self._aim = self._told = aim
         self._part = driven_part_for(bound, in_part)
@@ -630,10 +610,10 @@ class Reach(Controller):
         aim.retracted = bound.numbers(
             [0.0 if one.length > 0.0 else SHORTEST * one.variable_length for one in bound.robot.sections]
         )
-        aim.target, aim.lead, aim.frame = bound.zeros(kind=vec3), bound.zeros(kind=vec3), bound.zeros(kind=mat33)
+        aim.target, aim.frame, aim.lead = bound.seen.target, bound.seen.target_frame, bound.zeros(kind=vec3)
         aim.start, aim.start_feed, aim.start_spin = bound.zeros(n), bound.zeros(), bound.zeros()
         aim.rotations, aim.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)
-        aim.tip_error, aim.status = bound.zeros(), bound.zeros(kind=int)
+        aim.status = bound.zeros(kind=int)
         memory = _Memory()
         memory.begun = bound.zeros(kind=bool)
         memory.q, memory.timing = bound.zeros(n), timing_for(bound)
@@ -675,7 +655,7 @@ class Reach(Controller):
     @property
     def tip_error(self) -> Any:
         """Distance of each world's tip from its target in the last step, (count,), m."""
-        return self._aim.tip_error
+        return self._bound.step.tip_error
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
@@ -692,11 +672,10 @@ class Reach(Controller):
         bound = self._bound
         bound.measure(model, data)
         self._contacts.measure(data)
-        inputs = [bound.arm, bound.engine, data.mocap_pos, data.mocap_quat, self._memory, self._aim]
-        bound.launch(_take_aim, [*inputs, bound.step])
+        bound.launch(_take_aim, [bound.arm, self._memory, self._aim, bound.seen])
         work = self._work
         if self._part.exists:
-            bound.launch(measure_body, [bound.arm, self._part, bound.step])
+            bound.launch(measure_body, [bound.arm, self._part, bound.seen])
             inputs = [bound.arm, self._chain, *self._budgets, self._memory, self._aim, self._part, work]
             bound.launch(_solve_drives, inputs)
         elif self._budgets[0].is_levenberg:
@@ -708,9 +687,9 @@ class Reach(Controller):
             bound.launch(_solve, [self._chain, *self._budgets, self._memory, self._aim, work])
         else:
             inputs = [bound.arm, bound.engine, *self._avoidance.inputs(model)]
-            bound.launch(_avoid, [*inputs, self._aim, bound.step, work])
+            bound.launch(_avoid, [*inputs, self._aim, bound.seen, work])
         inputs = [bound.arm, self._chain, work.pose, work.feed, work.spin, work.met]
-        inputs += [self._memory, self._aim, self._part, self._contacts.contacts, bound.integral, bound.step]
+        inputs += [self._memory, self._aim, self._part, self._contacts.contacts, bound.integral, bound.seen]
         bound.launch(_command, inputs)
         self._after_command(model)
         bound.write_setpoints(data)

@@ -18,6 +18,7 @@ from tendril.worlds.computed_moment import ComputedMoment
 from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
 from tendril.worlds.model import memory_told, on_device, require_fit
+from tendril.worlds.physical_faults import PhysicalFaults, Spans
 from tendril.worlds.poses import FollowPoses
 from tendril.worlds.reach import Reach
 from tendril.worlds.snake_path import SnakePath
@@ -136,18 +137,19 @@ class Start:
         experiment: td.Experiment,
         seed: int,
         changes: Mapping[str, Any],
-        steps: int = 0,
         place: npt.NDArray[np.intp] | None = None,
     ) -> None:
         run = experiment.start(seed, **changes)
-        self.model = run.plain_model()
+        self.model = run.plain_model(faults=False)
+        self.steps = round((changes["duration"] or experiment.duration) / self.model.opt.timestep)  #: of a run
+        self.spans = Spans(run.faults, self.model)
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
         self.robots, self.drivers = _sim.controlled_robots(run.model, run.data), run.drivers
         self._run: td.Run | None = run
         if place is not None:
-            self.motion = self._moved(steps, place)
+            self.motion = self._moved(place)
 
-    def find_motions(self, steps: int, driven: npt.NDArray[np.bool_], seeds: int) -> npt.NDArray[np.intp]:
+    def find_motions(self, driven: npt.NDArray[np.bool_], seeds: int) -> npt.NDArray[np.intp]:
         """The entries of mocap_pos, mocap_quat and ctrl, in this order, that motions write.
 
         :param driven: controls that controllers write
@@ -155,20 +157,20 @@ class Start:
         :raises ModelError: over all steps they are more than LARGEST_TABLE numbers
         """
         everything = np.arange(7 * self.model.nmocap + self.model.nu)
-        moved = self._moved(steps, everything)
+        moved = self._moved(everything)
         place = everything[(moved != moved[0]).any(axis=0)]
         place = place[~np.r_[np.zeros(7 * self.model.nmocap, dtype=bool), driven][place]]
-        if seeds * steps * len(place) > LARGEST_TABLE:
-            raise td.ModelError(f"motion: {seeds} worlds of {steps} steps do not fit: must be fewer, or shorter")
+        if seeds * self.steps * len(place) > LARGEST_TABLE:
+            raise td.ModelError(f"motion: {seeds} worlds of {self.steps} steps do not fit: must be fewer, or shorter")
         self.motion = moved[:, place]
         return place
 
-    def _moved(self, steps: int, place: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+    def _moved(self, place: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
         """What the motions write there, a row for each step; of a run that is needed no longer."""
         assert self._run is not None
         run, self._run = self._run, None
-        table = np.empty((steps + 1, len(place)), dtype=np.float32)
-        for step in range((steps if len(place) > 0 else 0) + 1):
+        table = np.empty((self.steps + 1, len(place)), dtype=np.float32)
+        for step in range((self.steps if len(place) > 0 else 0) + 1):
             run.move(step * self.model.opt.timestep)
             data = run.data
             table[step] = np.concatenate((data.mocap_pos.ravel(), data.mocap_quat.ravel(), data.ctrl))[place]
@@ -231,13 +233,15 @@ class Worlds:
         except td.ModelError as error:
             raise td.ModelError(f"{experiment.file}: {error}") from None
         self.timestep: float = self.model.opt.timestep
-        self.steps = round((duration or experiment.duration) / self.timestep)  #: of a run
+        self.steps = starts[0].steps
         driven = self._driven(starts[0]) if controllers else np.zeros(self.model.nu, dtype=bool)
-        place = starts[0].find_motions(self.steps, driven, len(seeds))
-        starts += [Start(experiment, one, self._changes, self.steps, place) for one in seeds[1:]]
+        place = starts[0].find_motions(driven, len(seeds))
+        starts += [Start(experiment, one, self._changes, place) for one in seeds[1:]]
         with wp.ScopedDevice(self.device), memory_told("count", count, self.device):
-            models = [start.model for start in starts]
-            self.model, self._model, self._data = on_device(models, count, contacts, constraints)
+            models, spans = [start.model for start in starts], [start.spans for start in starts]
+            changing = set().union(*(one.changing for one in spans))
+            self.model, self._model, self._data = on_device(models, count, contacts, constraints, changing)
+            self._faults = PhysicalFaults(spans, self._model, self._data)
             self._show()
             self._start(starts, place)
             self.controllers = [
@@ -323,13 +327,16 @@ class Worlds:
     def _one_step(self) -> None:
         model, data = self._model, self._data
         table, place = self._table
+        self._faults.begin_step(self._step)
         if len(place) > 0:
             inputs = [self._step, table, place, self.model.nmocap, data.mocap_pos, data.mocap_quat, data.ctrl]
             wp.launch(_move, (self.count, len(place)), inputs=inputs)
         mjw.step1(model, data)
         for controller in self.controllers:
             controller.before_actuation(model, data)
+        self._faults.before_actuation(self._step)
         mjw.step2(model, data)
+        self._faults.end_step()
         for controller in self.controllers:
             controller.after_step(data)
         wp.launch(_watch, self.count, inputs=[data.qpos, data.qvel, self._step, self.diverged])
