@@ -49,6 +49,7 @@ _CHANNELS = {
 _UNUSED = ("tendon_length", "tendon_tension", "moment")  # by the controllers of worlds
 DRAWS_OF_STEP, DRAWS_OF_NORMAL = wp.uint64(65536), 12
 _MASK = 2**64 - 1
+OF_DRAW = number(2.0**-53)
 ZERO, HALF, ONE = number(0.0), number(0.5), number(1.0)
 
 
@@ -82,7 +83,7 @@ def _mixed(y: wp.uint64):
 
 @wp.func
 def _uniform(draws: wp.uint64, counter: wp.uint64):
-    return number(_mixed(draws + counter) >> wp.uint64(11)) * number(2.0**-53)
+    return number(_mixed(draws + counter) >> wp.uint64(11)) * OF_DRAW
 
 
 @wp.func
@@ -198,7 +199,7 @@ def _to_vectors(frames: wp.array(dtype=mat33), vectors: wp.array(dtype=vec3)):
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def _to_frames(vectors: wp.array(dtype=vec3), frames: wp.array(dtype=mat33)):
+def _to_frames(frames: wp.array(dtype=mat33), vectors: wp.array(dtype=vec3)):
     world = wp.tid()
     v = vectors[world]
     angle = wp.length(v)
@@ -237,31 +238,25 @@ class MeasurementFaults:
         :param true: the `Step` of the arm, as measured
         :raises ModelError: a channel that worlds do not have
         """
-        self._bound, self._timestep = bound, timestep
+        self._bound, self._timestep, self._step = bound, timestep, bound.zeros(kind=int)
         lists = [_faults_of(table) for table in bound.tables]
-        self._step = bound.zeros(kind=int)
-        self.seen = Step()  #: the measurement that the controller sees: with faults
+        self.seen = Step()  #: the step as the controller sees it: with faults
         for name in true._cls.vars:
             setattr(self.seen, name, getattr(true, name))
-        channels = sorted({one["channel"] for one in lists[0]})
-        self._copies = []
-        for channel in channels:
-            name = _CHANNELS[channel]
-            copy = wp.empty_like(getattr(true, name))
-            setattr(self.seen, name, copy)
-            self._copies.append((getattr(true, name), copy))
-        self._faults = []
-        for channel in channels:
-            seen = getattr(self.seen, _CHANNELS[channel])
-            turns = channel == "tip_direction"
-            vectors = bound.zeros(kind=vec3) if turns else seen
-            if turns:
-                self._frames, self._vectors = seen, vectors
-            x = flat(vectors, bound.count)
+        self._copies, self._faults = [], []
+        self._turned: tuple[Any, ...] = ()  # orientations, and their rotation vectors
+        for channel in sorted({one["channel"] for one in lists[0]}):
+            source = getattr(true, _CHANNELS[channel])
+            seen = wp.empty_like(source)
+            setattr(self.seen, _CHANNELS[channel], seen)
+            self._copies.append((seen, source))
+            if source.dtype is mat33:
+                self._turned = seen, bound.zeros(kind=vec3)
+                seen = self._turned[1]
+            x = flat(seen, bound.count)
             of_channel = [[one for one in each if one["channel"] == channel] for each in lists]
             for same in zip(*of_channel, strict=True):
-                self._faults.append((self._fault(same, x.shape[1], timestep), x))
-        self._has_turns = "tip_direction" in channels
+                self._faults.append((self._fault(same, x.shape[1]), x))
 
     def reset(self, chosen: Any) -> None:
         """Forgets the chosen worlds, (count,) of bool."""
@@ -271,20 +266,20 @@ class MeasurementFaults:
 
     def apply(self) -> None:
         """Makes what is seen in this step from what is true."""
-        for source, copy in self._copies:
-            wp.copy(copy, source)
-        if self._has_turns:
-            self._bound.launch(_to_vectors, [self._frames, self._vectors])
+        for seen, source in self._copies:
+            wp.copy(seen, source)
+        if self._turned:
+            self._bound.launch(_to_vectors, [*self._turned])
         for fault, x in self._faults:
             self._bound.launch(_see, [fault, self._step, self._timestep, x])
-        if self._has_turns:
-            self._bound.launch(_to_frames, [self._vectors, self._frames])
+        if self._turned:
+            self._bound.launch(_to_frames, [*self._turned])
         if self._faults:
             self._bound.launch(_count, [self._step])
 
-    def _fault(self, same: Sequence[dict[str, Any]], width: int, timestep: float) -> Any:
+    def _fault(self, same: Sequence[dict[str, Any]], width: int) -> Any:
         """One fault of all worlds."""
-        bound, kind = self._bound, same[0]["kind"]
+        bound, timestep, kind = self._bound, self._timestep, same[0]["kind"]
 
         def steps_of(one: dict[str, Any]) -> int:
             time = one.get({"rate": "period", "dropout": "duration", "delay": "time"}.get(kind, ""), 0.0)

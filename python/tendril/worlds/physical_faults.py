@@ -14,6 +14,7 @@ from typing import Any
 import mujoco
 import mujoco_warp as mjw
 import numpy as np
+import numpy.typing as npt
 import warp as wp
 
 from tendril import _sim
@@ -34,7 +35,7 @@ def _change(
     numbers: wp.array2d(dtype=float),  # of a field, a row for each world
 ):
     world, entry = wp.tid()
-    span = 0
+    span = wp.int32(0)
     for later in range(1, first.shape[1]):
         if step[world] >= first[world % first.shape[0], later]:
             span = later
@@ -107,19 +108,31 @@ class Spans:
             for actuators, start, end in physical.take_stuck()
             for actuator in actuators
         ]
-        changes = {step_at(time, h): time for time in (0.0, *physical.change_times())}
-        changes.pop(LATE, None)
-        self.first, data = list(changes), mujoco.MjData(model)
-        self.numbers: list[Numbers] = []  #: that may change, of each span
-        for time in changes.values():
+        self.model, times = model, physical.change_times()
+        last = {step_at(time, h): time for time in (0.0, *times)}  # change at these steps
+        last.pop(LATE, None)
+        self.first = list(last)  #: steps of the spans
+        self.changes: Numbers = {}  #: fields that change, and forces, a row for each span
+        if not times:
+            return
+        data, numbers = mujoco.MjData(model), []
+        for time in last.values():
             data.time = time
             physical.apply(model, data)
-            self.numbers.append({**numbers_of(model, fields), FORCES: data.xfrc_applied.copy()})
-        data.time = next(iter(changes.values()))
+            numbers.append({**numbers_of(model, fields), FORCES: data.xfrc_applied.copy()})
+        data.time = last[0]
         physical.apply(model, data)
-        self.changing = set(what_differs(self.numbers))  #: fields
-        if self.numbers[0][FORCES].any():
-            self.changing.add(FORCES)
+        self.changes = what_differs(numbers)
+        if numbers[0][FORCES].any():
+            self.changes[FORCES] = np.stack([one[FORCES] for one in numbers])
+
+    def rows(self, name: str) -> npt.NDArray[Any]:
+        """The numbers of a field in each span, or in all of them."""
+        if name in self.changes:
+            return self.changes[name].reshape((len(self.first), -1))
+        if name == FORCES:
+            return np.zeros((1, 6 * self.model.nbody))
+        return numbers_of(self.model, [name])[name].reshape((1, -1))
 
 
 class PhysicalFaults:
@@ -128,21 +141,20 @@ class PhysicalFaults:
     def __init__(self, spans: Sequence[Spans], model: Any, data: Any) -> None:
         """
         :param spans: one, or one for each world
-        :param model: MuJoCo Warp's, with a row for each world of all that is `changing`
+        :param model: MuJoCo Warp's, with a row for each world of all that changes
         """
         count = data.nworld
         self._count, self._data = count, data
         first = stacked([np.array(one.first + [LATE], dtype=np.int32) for one in spans])
         self._first = wp.array(first, dtype=int)
         self._changes = []
-        for name in sorted(set().union(*(one.changing for one in spans))):
-            rows = stacked([np.stack([numbers[name].ravel() for numbers in one.numbers]) for one in spans])
-            place = np.flatnonzero((rows != rows[:, :1]).any(axis=(0, 1)) | (name == FORCES) & rows.any(axis=(0, 1)))
+        for name in sorted({name for one in spans for name in one.changes}):
+            rows = stacked([one.rows(name) for one in spans])
+            same = 0.0 if name == FORCES else rows[:, :1]
+            place = np.flatnonzero((rows != same).any(axis=(0, 1)))
             owner = {FORCES: data, GRAVITY: model.opt}.get(name, model)
-            table = wp.array(rows[:, :, place], dtype=float)
-            self._changes.append(
-                (table, wp.array(place.astype(np.int32), dtype=int), flat(getattr(owner, name), count))
-            )
+            table = wp.array(rows[:, :, place], dtype=float), wp.array(place.astype(np.int32), dtype=int)
+            self._changes.append((*table, flat(getattr(owner, name), count)))
         self._stuck = None
         if spans[0].stuck:
             stuck = self._stuck = _Stuck()

@@ -255,6 +255,17 @@ def begin_at_last(aim: _Aim, work: solver.Work, world: int):
 
 
 @wp.func
+def keep_found(aim: _Aim, work: solver.Work, world: int):
+    """Makes the solution found the last one; the next solve begins at its pose and at the base of the one before."""
+    feed, spin = work.feed[world] + number(0.0), work.spin[world] + number(0.0)
+    solver.copy(work.pose[world], aim.start[world])
+    work.feed[world] = aim.start_feed[world]
+    work.spin[world] = aim.start_spin[world]
+    aim.start_feed[world] = feed
+    aim.start_spin[world] = spin
+
+
+@wp.func
 def begin_search(memory: _Memory, aim: _Aim, goal: solver.Goal, work: solver.Work, world: int):
     """Whether other poses are to be tried: from the pose found, which is kept in `aim.start`, and the last base."""
     tried = memory.failed[world] and wp.length(goal.position - memory.failed_target[world]) < number(SEARCH_DISTANCE)
@@ -262,12 +273,7 @@ def begin_search(memory: _Memory, aim: _Aim, goal: solver.Goal, work: solver.Wor
         tried = tried and rotation_angle(memory.failed_frame[world], goal_frame(goal)) < number(SEARCH_ANGLE)
     if tried:
         return False
-    feed, spin = work.feed[world] + number(0.0), work.spin[world] + number(0.0)
-    solver.copy(work.pose[world], aim.start[world])
-    work.feed[world] = aim.start_feed[world]
-    work.spin[world] = aim.start_spin[world]
-    aim.start_feed[world] = feed
-    aim.start_spin[world] = spin
+    keep_found(aim, work, world)
     return True
 
 
@@ -359,11 +365,8 @@ def _solve_drives(
     for k in range(arm.coordinates):
         tried = tried and wp.abs(body[k] - memory.failed_body[world, k]) < number(SEARCH_BEND)
     if not tried:
-        near_feed, near_spin = work.feed[world] + number(0.0), work.spin[world] + number(0.0)
         near_error = weighed_error(work, world)
-        solver.copy(work.pose[world], aim.start[world])
-        work.feed[world] = aim.start_feed[world]
-        work.spin[world] = aim.start_spin[world]
+        keep_found(aim, work, world)
         solve_drives(chain, goal, searcher, part, b, world, work)
         if work.met[world]:
             memory.failed[world] = False
@@ -371,9 +374,7 @@ def _solve_drives(
         memory.failed_target[world] = goal.position
         solver.copy(body, memory.failed_body[world])
         if not part.gives_way or weighed_error(work, world) >= number(BETTER) * near_error:
-            solver.copy(aim.start[world], work.pose[world])
-            work.feed[world] = near_feed
-            work.spin[world] = near_spin
+            begin_at_last(aim, work, world)
     memory.failed[world] = True
 
 

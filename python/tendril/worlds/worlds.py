@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from tendril.worlds.computed_moment import ComputedMoment
 from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
 from tendril.worlds.model import memory_told, on_device, require_fit
-from tendril.worlds.physical_faults import PhysicalFaults, Spans
+from tendril.worlds.physical_faults import FORCES, PhysicalFaults, Spans
 from tendril.worlds.poses import FollowPoses
 from tendril.worlds.reach import Reach
 from tendril.worlds.snake_path import SnakePath
@@ -143,6 +144,8 @@ class Start:
         self.model = run.plain_model(faults=False)
         self.steps = round((changes["duration"] or experiment.duration) / self.model.opt.timestep)  #: of a run
         self.spans = Spans(run.faults, self.model)
+        #: whether its faults depend on the seed
+        self.draws = any(fault["kind"] in ("noise", "dropout") for fault in tomllib.loads(run.faults).get("fault", []))
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
         self.robots, self.drivers = _sim.controlled_robots(run.model, run.data), run.drivers
         self._run: td.Run | None = run
@@ -223,10 +226,11 @@ class Worlds:
                 f"{experiment.file}: is a family of scenes: must be one scene: `tendril generate` makes it"
             )
         first_seed = experiment.seed if seed is None else seed
-        #: of each world, or one of all
-        self.seeds = seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
         self._experiment, self._changes = experiment, {"set": set, "duration": duration}
-        starts = [Start(experiment, seeds[0], self._changes)]
+        starts = [Start(experiment, first_seed, self._changes)]
+        differ = experiment.varies or starts[0].draws
+        #: of each world, or one of all
+        self.seeds = seeds = range(first_seed, first_seed + (count if differ else 1))
         self.model: mujoco.MjModel = starts[0].model  #: MuJoCo's model of the first world, without controllers
         try:
             require_fit(self.model, count, self.device, "count", contacts, constraints)
@@ -239,7 +243,7 @@ class Worlds:
         starts += [Start(experiment, one, self._changes, place) for one in seeds[1:]]
         with wp.ScopedDevice(self.device), memory_told("count", count, self.device):
             models, spans = [start.model for start in starts], [start.spans for start in starts]
-            changing = set().union(*(one.changing for one in spans))
+            changing = {name for one in spans for name in one.changes} - {FORCES}
             self.model, self._model, self._data = on_device(models, count, contacts, constraints, changing)
             self._faults = PhysicalFaults(spans, self._model, self._data)
             self._show()
