@@ -150,6 +150,7 @@ void ExperimentRun::step(const ForeignStep* other) {
     start_ = Clock::now();
   }
   const double step_start = data_.time;
+  faults_.apply(model_, data_);  // sees the controls of the step before
   owned_.before_step(data_);
   run_.motions.apply(data_, step_start);
   if (other != nullptr) {
@@ -157,7 +158,6 @@ void ExperimentRun::step(const ForeignStep* other) {
     std::ranges::copy(other->mocap_quat, data_.mocap_quat);
     std::ranges::copy(other->ctrl, data_.ctrl);
   }
-  faults_.apply(model_, data_);
   const Clock::time_point before = Clock::now();
   const std::string engine_error = guarded([&] { mj_step(&model_, &data_); });
   const double step_time_us = 1e6 * seconds(Clock::now() - before);

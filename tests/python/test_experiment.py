@@ -199,6 +199,31 @@ def test_what_the_loop_changes_is_in_force_and_replays(tmp_path: Path) -> None:
     assert tendril("rollout", "replay", tmp_path / "moved.h5").returncode == 0
 
 
+def test_a_stuck_actuator_keeps_the_setpoint_of_the_step_before(tmp_path: Path) -> None:
+    (tmp_path / "scene.xml").write_text(
+        '<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic"/><worldbody><body name="b">'
+        '<joint name="j"/><geom size="0.1" mass="1"/></body></worldbody>'
+        '<actuator><position name="servo" joint="j" kp="10" kv="1"/></actuator></mujoco>'
+    )
+    (tmp_path / "stuck.toml").write_text(
+        'scene = "scene.xml"\nduration = 0.5\n[[motion]]\nactuator = "servo"\nkind = "waypoints"\n'
+        "times = [0, 0.5]\nvalues = [0, 1]\n"
+        '[[fault]]\nkind = "actuator_stuck"\nactuator = "servo"\nstart = 0.1\nend = 0.3\n'
+    )
+    with td.Experiment(tmp_path / "stuck.toml").start(record=tmp_path / "stuck.h5") as run:
+        for _ in range(60):
+            before = run.data.ctrl.copy()
+            run.step()
+            if run.data.time < 0.103:
+                held = before
+        force = 10.0 * (held - run.data.qpos) - run.data.qvel
+        mujoco.mj_forward(run.model, run.data)
+        assert run.data.actuator_force == pytest.approx(force, abs=1e-12)  # N m
+        run.run()
+    with td.Recording(tmp_path / "stuck.h5") as recording:
+        assert recording.replay().identical
+
+
 def test_steps_of_another_engine_are_judged_and_recorded_but_not_replayed(tmp_path: Path) -> None:
     """The other engine here is MuJoCo itself: all rows and numbers are those of its own run."""
     own, other = tmp_path / "own.h5", tmp_path / "other.h5"

@@ -12,7 +12,7 @@ from worlds_scenes import REACH, SCENE, SECTION, tips_of, written  # noqa: E402
 
 from tendril import _command  # noqa: E402
 from tendril.worlds import Worlds  # noqa: E402
-from tendril.worlds.model import differing  # noqa: E402
+from tendril.worlds.model import Room, differing  # noqa: E402
 
 ROBOT = 2 * SECTION
 CIRCLE = """
@@ -306,6 +306,19 @@ name = "load"
 kind = "payload"
 body = "arm_s2_l4"
 mass = 0.02
+[[fault]]
+name = "push"
+kind = "kick"
+body = "arm_s2_l2"
+force = [0.1, 0.2, 0]
+start = 0.1
+duration = 0.1
+[[fault]]
+name = "stuck"
+kind = "actuator_stuck"
+actuator = "arm_s1_*"
+start = 0.15
+end = 0.25
 [vary]
 "fault.softer.factor" = { log_uniform = [0.5, 2] }
 """
@@ -318,23 +331,6 @@ def test_worlds_have_the_faults_of_their_bodies(experiment):
     assert np.abs(worlds.qpos.numpy()[0] - worlds.qpos.numpy()[1]).max() > 1e-4
     for world in range(2):
         assert worlds.distance_from_c(world).max() < 3e-6
-
-
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ('kind = "noise"\nchannel = "tip"\nsigma = 1e-4', "fault some: does not change numbers of the model"),
-        (
-            'kind = "kick"\nbody = "arm_s1_l1"\nforce = [1, 0, 0]\nduration = 0.1',
-            "fault some: does not change numbers of the model",
-        ),
-        ('kind = "stiffness"\nfactor = 0.5\nstart = 0.1', "fault some: start, end: must be the whole run"),
-    ],
-)
-def test_other_faults_are_refused(experiment, fault, message):
-    with pytest.raises(td.ModelError, match=message) as caught:
-        Worlds(experiment('[[fault]]\nname = "some"\n' + fault + "\n"), 1, "cpu")
-    assert "experiment.toml:13" in str(caught.value)
 
 
 def test_a_mask_of_another_size_is_refused(experiment):
@@ -441,3 +437,17 @@ def test_a_pose_with_its_roll_is_reached_as_in_the_c_engine(experiment, beside_c
         assert not reached or max(angles) < 0.02  # rad
     assert np.ptp(meant, axis=0).max() > 1e-4  # rad: the draws matter
     worlds.reset(np.array([True, False]))
+
+
+@pytest.mark.parametrize("scene", ["snake_travel/box", "snake_travel/vertical_wave", "wrap_grasp/wrap_grasp"])
+def test_there_is_room_for_the_contacts_of_robots_that_lie_or_wrap(scene):
+    run = td.Experiment(td.share / "scenes" / f"{scene}.toml").start(duration=3)
+    contacts, rows = 0, 0
+    while not run.done:
+        run.step()
+        contacts, rows = max(contacts, run.data.ncon), max(rows, run.data.nefc)
+    assert rows > 64  # the engine's own estimate
+    room = Room().enough(run.plain_model())
+    assert contacts <= room.contacts <= 8 * contacts and rows <= room.constraints <= 8 * rows
+    assert Room(7).enough(run.plain_model()).contacts == 7
+    assert Room(constraints=9).enough(run.plain_model()) == Room(room.contacts, 9)

@@ -26,9 +26,9 @@ class DeviceBatch:
         :raises ModelError: one line, for a device that is not there, and for what has no equal on a device
         """
         self._device, self._count = device_of(device), count
-        require_fit(model, count, self._device, "num_envs")
+        room = require_fit(model, count, self._device, "num_envs")
         with wp.ScopedDevice(self._device), memory_told("num_envs", count, self._device):
-            self._host, self._model, self._data = on_device([model], count)
+            self._host, self._model, self._data = on_device([model], count, room)
         self._start = mujoco.MjData(self._host)
         shapes = {
             "time": (),

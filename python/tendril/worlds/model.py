@@ -76,38 +76,62 @@ def numbers_of(model: mujoco.MjModel, fields: Sequence[str]) -> Numbers:
     return own | {GRAVITY: model.opt.gravity.copy()}
 
 
-def require_fit(
-    model: mujoco.MjModel,
-    count: int,
-    device: Any,
-    option: str,
-    contacts: int | None = None,
-    constraints: int | None = None,
-) -> None:
-    """
+_FLAT = (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_MESH)
+_ROWS = {mujoco.mjtEq.mjEQ_CONNECT: 3, mujoco.mjtEq.mjEQ_WELD: 6}  # of an equality; others: 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Room:
+    """For contacts and constraint rows of a world; None: as of `enough`."""
+
+    contacts: int | None = None
+    constraints: int | None = None
+
+    def enough(self, model: mujoco.MjModel) -> Room:
+        """What is not given by the model, on the present device, and at least the engine's own estimate.
+
+        Each geom that moves may lie on a plane, a capsule by both ends, one with faces by four corners, and touch
+        another one. All limits and friction count.
+        """
+        estimate = mjw.make_data(model, nworld=1)
+        collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+        collides[model.pair_geom1] = collides[model.pair_geom2] = True
+        moves = collides & (model.body_weldid[model.geom_bodyid] != 0)
+        contacts = self.contacts
+        if contacts is None:
+            corners = 3 * np.sum(moves) + 2 * np.sum(moves & np.isin(model.geom_type, _FLAT))
+            contacts = max(int(estimate.naconmax), int(corners))
+        dimension = max(model.geom_condim[collides].max(initial=1), model.pair_dim.max(initial=1))
+        rows = dimension if model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC else max(1, 2 * (dimension - 1))
+        equalities = sum(_ROWS.get(mujoco.mjtEq(kind), 1) for kind in model.eq_type)
+        friction = np.sum(model.dof_frictionloss > 0.0) + np.sum(model.tendon_frictionloss > 0.0)
+        limits = np.sum(model.jnt_limited) + np.sum(model.tendon_limited)
+        constraints = max(int(estimate.njmax), int(equalities + friction + limits + rows * contacts))
+        return Room(contacts, constraints if self.constraints is None else self.constraints)
+
+
+def require_fit(model: mujoco.MjModel, count: int, device: Any, option: str, room: Room = Room()) -> Room:
+    """Returns the room that worlds get.
+
     :param option: that gives the count, for messages
-    :param contacts: room for contacts in each world; default: the engine's estimate
-    :param constraints: likewise, for constraint rows
     :raises ModelError: what the engine cannot step, and worlds that do not fit into the memory
     """
     if line := refusal(model):
         raise ModelError(line)
     with wp.ScopedDevice(device), memory_told(option, 1, device):
-        one = _size(mjw.make_data(model, nworld=1, nconmax=contacts, njmax=constraints))
+        room = room.enough(model)
+        one = _size(mjw.make_data(model, nworld=1, nconmax=room.contacts, njmax=room.constraints))
     free = _free_memory(device)
     if free is not None and count * one > free:
         raise ModelError(
             f"{option}: {count}: needs {count * one / 1e9:.3g} GB, {one / 1e6:.3g} MB a world, but {device} has "
             f"{free / 1e9:.3g} GB free: must be at most {free // one}"
         )
+    return room
 
 
 def on_device(
-    models: Sequence[mujoco.MjModel],
-    count: int,
-    contacts: int | None = None,
-    constraints: int | None = None,
-    changing: Collection[str] = (),
+    models: Sequence[mujoco.MjModel], count: int, room: Room, changing: Collection[str] = ()
 ) -> tuple[mujoco.MjModel, Any, Any]:
     """The first model as it is stepped, MuJoCo Warp's of it on the present device, and data of `count` worlds.
 
@@ -128,7 +152,7 @@ def on_device(
         put.opt.gravity = wp.array(rows[GRAVITY], dtype=wp.vec3)
         put.opt.gravity._is_batched = True
     put.opt.warn_overflow = 0  # Data.overflow tells
-    return model, put, mjw.make_data(model, nworld=count, nconmax=contacts, njmax=constraints)
+    return model, put, mjw.make_data(model, nworld=count, nconmax=room.contacts, njmax=room.constraints)
 
 
 @contextmanager

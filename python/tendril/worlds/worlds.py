@@ -18,7 +18,7 @@ from tendril import _sim
 from tendril.worlds.computed_moment import ComputedMoment
 from tendril.worlds.follow import Follow
 from tendril.worlds.gait import Gait
-from tendril.worlds.model import memory_told, on_device, require_fit
+from tendril.worlds.model import Room, memory_told, on_device, require_fit
 from tendril.worlds.physical_faults import FORCES, PhysicalFaults, Spans
 from tendril.worlds.poses import FollowPoses
 from tendril.worlds.reach import Reach
@@ -211,7 +211,7 @@ class Worlds:
         :param seed: of the first world; default: that of the file
         :param set: settings by key, as of tendril.Experiment.run
         :param controllers: false: those of the scene are left out, and all of `ctrl` is the caller's
-        :param contacts: room for contacts in each world; default: the engine's estimate
+        :param contacts: room for contacts in each world; default: by the number of geoms that move
         :param constraints: likewise, for constraint rows
         :param duration: simulated time, s, over which motions move and steps are recorded; default: that of the file
         :raises ModelError: one line, for a device that is not there, and for what has no equal on a device
@@ -233,7 +233,7 @@ class Worlds:
         self.seeds = seeds = range(first_seed, first_seed + (count if differ else 1))
         self.model: mujoco.MjModel = starts[0].model  #: MuJoCo's model of the first world, without controllers
         try:
-            require_fit(self.model, count, self.device, "count", contacts, constraints)
+            room = require_fit(self.model, count, self.device, "count", Room(contacts, constraints))
         except td.ModelError as error:
             raise td.ModelError(f"{experiment.file}: {error}") from None
         self.timestep: float = self.model.opt.timestep
@@ -244,7 +244,7 @@ class Worlds:
         with wp.ScopedDevice(self.device), memory_told("count", count, self.device):
             models, spans = [start.model for start in starts], [start.spans for start in starts]
             changing = {name for one in spans for name in one.changes} - {FORCES}
-            self.model, self._model, self._data = on_device(models, count, contacts, constraints, changing)
+            self.model, self._model, self._data = on_device(models, count, room, changing)
             self._faults = PhysicalFaults(spans, self._model, self._data)
             self._show()
             self._start(starts, place)
