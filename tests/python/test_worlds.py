@@ -243,7 +243,7 @@ def test_an_arm_with_a_skin_is_in_worlds(experiment, tmp_path):
 @pytest.mark.parametrize(("scene", "robot"), [("tube_insertion/sensed.toml", "arm"), ("snake_travel/sensed.toml", "S")])
 def test_controllers_that_see_their_sensors_are_refused(scene, robot):
     with pytest.raises(td.ModelError, match=f"{robot}: measured = sensors: must be truth in worlds"):
-        Worlds(td.share / "scenes" / scene, 1, "cpu", set={"option.impratio": 1})  # that the snake's scales need
+        Worlds(td.share / "scenes" / scene, 1, "cpu")
 
 
 def test_models_with_other_elements_are_refused():

@@ -1,5 +1,6 @@
 """Gaits of snakes in many worlds, beside the C engine with the plugin."""
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -237,18 +238,18 @@ def test_a_snake_that_was_reset_finds_its_path_again(experiment):
     assert (worlds.qpos.numpy()[0] == once[0]).all()  # the same bits on a CPU
 
 
-def test_a_snake_with_scales_needs_softer_friction_across():
+def test_a_snake_with_scales_runs_by_conjugate_gradients():
+    """Newton's method fails there in float32, after 0.25 s."""
     file = td.share / "scenes/snake_travel/serpenoid.toml"
-    said = "option.impratio = 10: pairs .* differs along and across: MuJoCo Warp diverges: must be <= 1"
-    with pytest.raises(td.ModelError, match=said):
-        Worlds(file, 1, "cpu")
-    softer = {"option.impratio": 1}
-    worlds = Worlds(file, 1, "cpu", set=softer, contacts=100, constraints=400)
-    run = td.Experiment(file).start(set=softer)
+    worlds, run = Worlds(file, 1, "cpu"), td.Experiment(file).start()
+    assert worlds.model.opt.solver == mujoco.mjtSolver.mjSOL_CG
     worlds.step(200)
     for _ in range(200):
         run.step()
     assert np.abs(worlds.ctrl.numpy()[0] - run.data.ctrl).max() < 1e-6  # rad
-    assert np.abs(worlds.qpos.numpy()[0, :2] - run.data.qpos[:2]).max() < 1e-3  # m
+    assert np.abs(worlds.qpos.numpy()[0, :2] - run.data.qpos[:2]).max() < 3e-3  # m
     worlds.step(300)
     assert worlds.diverged.numpy() == -1 and worlds.overflow.numpy() == 0
+    assert Worlds(file, 1, "cpu", solver="newton").model.opt.solver == mujoco.mjtSolver.mjSOL_NEWTON
+    with pytest.raises(td.ModelError, match="solver: pgs: must be newton or cg"):
+        Worlds(file, 1, "cpu", solver="pgs")

@@ -26,6 +26,7 @@ def main(words: Sequence[str]) -> int:
     command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; may be repeated")
     for option, what in (("--contacts", "contacts"), ("--constraints", "constraint rows")):
         command.add_argument(option, type=int, help=f"room for {what} in each world [by the geoms that move]")
+    command.add_argument("--solver", help="of constraints: newton or cg [newton, but cg for a snake with scales]")
     command.add_argument("--judge", type=int, nargs="+", default=[], metavar="WORLD", help="tell checks and verdict")
     command.add_argument("--out", type=Path, help="folder for recordings of the judged worlds, worldN.h5")
     command.add_argument("--check-in-c", action="store_true", help="tell how far judged worlds are from the C engine")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tendril.worlds.model import memory_told, on_device, require_fit
-from tendril.worlds.worlds import device_of
+from tendril.worlds.worlds import NO_ROOM, device_of
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -83,7 +83,7 @@ class DeviceBatch:
             self._advance(steps)
         for name in ("time", "qpos", "qvel", "act", "sensordata"):
             self._views[name][rows] = getattr(self._data, name).numpy()[rows]
-        self._views["qpos"][rows[self._data.overflow.numpy()[rows] != 0]] = np.nan
+        self._views["qpos"][rows[self._data.overflow.numpy()[rows] & int(NO_ROOM) != 0]] = np.nan
 
     def _upload(self, rows: Numbers) -> None:
         """Sends the states of simulations, from the first to the last of these."""

@@ -11,6 +11,7 @@ import warp as wp
 
 from tendril._progress import Line
 from tendril._settings import parse_setting
+from tendril.worlds.model import SOLVERS
 from tendril.worlds.worlds import Worlds
 
 _FAILED = 1  # exit code
@@ -30,13 +31,18 @@ def run(options: argparse.Namespace) -> int:
         contacts=options.contacts,
         constraints=options.constraints,
         duration=options.duration,
+        solver=options.solver,
     )
     if options.judge:
         worlds.record(options.judge)
     rate = _run(worlds, options.quiet)
     diverged, overflowed = worlds.diverged.numpy() >= 0, worlds.overflow.numpy() != 0
     print(f"{worlds.count} worlds, {worlds.steps} steps each, on {worlds.device}: {rate:.3g} world steps/s")
-    for flags, what in ((diverged, "diverged"), (overflowed, "overflowed: need more room: --contacts, --constraints")):
+    hint = "" if worlds.model.opt.solver == SOLVERS["cg"] else ": try --solver cg"
+    for flags, what in (
+        (diverged, "diverged" + hint),
+        (overflowed, "overflowed: need more room: --contacts, --constraints"),
+    ):
         if flags.any():
             print(f"{flags.sum()} worlds {what}: {', '.join(map(str, np.flatnonzero(flags)[:10]))}")
     passes = not (diverged.any() or overflowed.any())

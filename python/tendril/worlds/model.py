@@ -20,25 +20,41 @@ Numbers = dict[str, npt.NDArray[Any]]  #: by the names of fields
 GRAVITY = "gravity"  #: of the options, as a field
 
 _NO_NOSLIP = "noslip_iterations > 0 with integrator = discrete"
-_STIFFEST = 50.0  # friction across a pair's first direction, of the normal direction: float32 bears no more
+#: methods of the engine's constraint solver
+SOLVERS = {"newton": mujoco.mjtSolver.mjSOL_NEWTON, "cg": mujoco.mjtSolver.mjSOL_CG}
+_STIFFEST = 50.0  # friction across a pair's first direction, of the normal direction, that Newton's method bears
+_CG_ITERATIONS = 400  # at least
 
 
 def refusal(model: mujoco.MjModel) -> str:
     """Why MuJoCo Warp cannot step the model, one line; empty: it can."""
     if model.opt.noslip_iterations > 0 and model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
         return f"{_NO_NOSLIP}: not supported by MuJoCo Warp: must be 0"
-    along, across = model.pair_friction[model.pair_dim >= 3, :2].T
-    ratio = float(np.max(across / np.maximum(along, mujoco.mjMINVAL), initial=1.0))
-    if ratio > 1.0 and model.opt.impratio * ratio**2 > _STIFFEST:
-        return (
-            f"option.impratio = {model.opt.impratio:g}: pairs of geoms have friction that differs along and "
-            f"across: MuJoCo Warp diverges: must be <= {_STIFFEST / ratio**2:.2g}"
-        )
     if model.nplugin > 0:
         return "has a plugin: not supported by MuJoCo Warp"
     if model.nflex > 0 and np.any(model.flex_rigid):
         return "has a rigid flex (a shell): not supported by MuJoCo Warp: a tube has walls of capsules"
     return ""
+
+
+def use_solver(model: mujoco.MjModel, solver: str | None) -> None:
+    """Sets the method of the constraint solver.
+
+    MuJoCo Warp's Newton method factors a matrix in float32. Friction that is much stiffer than the contact makes it
+    indefinite, and the numbers NaN. Conjugate gradients factor nothing, and take more iterations.
+
+    :param solver: "newton" or "cg"; default: cg where friction across a pair's first direction is as stiff as that
+    :raises ModelError: another one
+    """
+    if solver is not None and solver not in SOLVERS:
+        raise ModelError(f"solver: {solver}: must be {' or '.join(SOLVERS)}")
+    along, across = model.pair_friction[model.pair_dim >= 3, :2].T
+    ratio = float(np.max(across / np.maximum(along, mujoco.mjMINVAL), initial=1.0))
+    too_stiff = ratio > 1.0 and model.opt.impratio * ratio**2 > _STIFFEST
+    if solver is not None or too_stiff:
+        model.opt.solver = SOLVERS[solver or "cg"]
+    if model.opt.solver == mujoco.mjtSolver.mjSOL_CG:
+        model.opt.iterations = max(model.opt.iterations, _CG_ITERATIONS)
 
 
 def differing(models: Sequence[mujoco.MjModel], fields: Sequence[str]) -> Numbers:
@@ -131,14 +147,20 @@ def require_fit(model: mujoco.MjModel, count: int, device: Any, option: str, roo
 
 
 def on_device(
-    models: Sequence[mujoco.MjModel], count: int, room: Room, changing: Collection[str] = ()
+    models: Sequence[mujoco.MjModel],
+    count: int,
+    room: Room,
+    changing: Collection[str] = (),
+    solver: str | None = None,
 ) -> tuple[mujoco.MjModel, Any, Any]:
     """The first model as it is stepped, MuJoCo Warp's of it on the present device, and data of `count` worlds.
 
     :param models: one, or one for each world
     :param changing: fields that get a row for each world
+    :param solver: as of `use_solver`
     """
     model = copy.copy(models[0])
+    use_solver(model, solver)
     model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # which Warp has not
     fields = batched_fields(mjw.Model)
     rows = differing(models, fields)

@@ -43,6 +43,8 @@ CONTROLLERS: Mapping[str, Any] = {
     "tendril.follow": _follow,
     "tendril.snake": _snake,
 }
+#: of the bits of an overflow: contacts or constraints that did not fit, not iterations of the solver
+NO_ROOM = wp.constant(int(~(mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS)))
 _STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
@@ -88,9 +90,11 @@ def _watch(
     qvel: wp.array2d(dtype=float),
     step: wp.array(dtype=int),
     diverged: wp.array(dtype=int),
+    overflow: wp.array(dtype=int),
 ):
     world = wp.tid()
     step[world] = step[world] + 1
+    overflow[world] = overflow[world] & NO_ROOM
     if diverged[world] < 0 and (_is_wild(qpos[world]) or _is_wild(qvel[world])):
         diverged[world] = step[world]
 
@@ -203,6 +207,7 @@ class Worlds:
         contacts: int | None = None,
         constraints: int | None = None,
         duration: float | None = None,
+        solver: str | None = None,
     ) -> None:
         """
         :param file: an experiment, a scene or a robot file
@@ -214,6 +219,8 @@ class Worlds:
         :param contacts: room for contacts in each world; default: by the number of geoms that move
         :param constraints: likewise, for constraint rows
         :param duration: simulated time, s, over which motions move and steps are recorded; default: that of the file
+        :param solver: of constraints, "newton" or "cg", conjugate gradients; default: newton, but cg for a snake with
+            scales
         :raises ModelError: one line, for a device that is not there, and for what has no equal on a device
         """
         if count < 1:
@@ -244,7 +251,7 @@ class Worlds:
         with wp.ScopedDevice(self.device), memory_told("count", count, self.device):
             models, spans = [start.model for start in starts], [start.spans for start in starts]
             changing = {name for one in spans for name in one.changes} - {FORCES}
-            self.model, self._model, self._data = on_device(models, count, room, changing)
+            self.model, self._model, self._data = on_device(models, count, room, changing, solver)
             self._faults = PhysicalFaults(spans, self._model, self._data)
             self._show()
             self._start(starts, place)
@@ -343,7 +350,7 @@ class Worlds:
         self._faults.end_step()
         for controller in self.controllers:
             controller.after_step(data)
-        wp.launch(_watch, self.count, inputs=[data.qpos, data.qvel, self._step, self.diverged])
+        wp.launch(_watch, self.count, inputs=[data.qpos, data.qvel, self._step, self.diverged, self.overflow])
         if self._tape is not None:
             self._tape.keep(data, self._step)
 
