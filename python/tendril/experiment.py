@@ -94,7 +94,7 @@ class Run:
         import mujoco
 
         model = self._run.plain_model()
-        if faults and self.faults:
+        if faults:
             _sim.PhysicalFaults(self.faults, model).apply(model, mujoco.MjData(model))
         return model
 

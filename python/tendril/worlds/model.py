@@ -87,9 +87,8 @@ def what_differs(numbers: Sequence[Numbers]) -> Numbers:
 
 
 def numbers_of(model: mujoco.MjModel, fields: Sequence[str]) -> Numbers:
-    """A copy of those fields that MuJoCo's model has, and gravity."""
-    own = {name: getattr(model, name).copy() for name in fields if hasattr(model, name)}
-    return own | {GRAVITY: model.opt.gravity.copy()}
+    """Views of those fields that MuJoCo's model has, and of gravity."""
+    return {name: getattr(model, name) for name in fields if hasattr(model, name)} | {GRAVITY: model.opt.gravity}
 
 
 _FLAT = (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_MESH)

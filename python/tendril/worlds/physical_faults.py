@@ -119,7 +119,8 @@ class Spans:
         for time in last.values():
             data.time = time
             physical.apply(model, data)
-            numbers.append({**numbers_of(model, fields), FORCES: data.xfrc_applied.copy()})
+            now = numbers_of(model, fields) | {FORCES: data.xfrc_applied}
+            numbers.append({name: value.copy() for name, value in now.items()})
         data.time = last[0]
         physical.apply(model, data)
         self.changes = what_differs(numbers)
