@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     rate = _run(worlds, options.quiet)
     diverged, overflowed = worlds.diverged.numpy() >= 0, worlds.overflow.numpy() != 0
     print(f"{worlds.count} worlds, {worlds.steps} steps each, on {worlds.device}: {rate:.3g} world steps/s")
-    hint = "" if worlds.model.opt.solver == SOLVERS["cg"] else ": try --solver cg"
+    hint = "" if worlds.model.opt.solver == SOLVERS["cg"] else " (try --solver cg)"
     for flags, what in (
         (diverged, "diverged" + hint),
         (overflowed, "overflowed: need more room: --contacts, --constraints"),
