@@ -15,7 +15,7 @@ std::vector<ControlledRobot> controlled_robots(const mjModel* m) {
       return plugin != nullptr && one.name == plugin->name;
     });
     if (kind == kinds.end()) continue;
-    robots.push_back({robot_names(m, i).prefix, kind->name, Instance::settings(m, i, *kind),
+    robots.push_back({robot_names(m, i), kind->name, Instance::settings(m, i, *kind),
                       std::make_unique<const Instance>(m, i, *kind)});
   }
   return robots;

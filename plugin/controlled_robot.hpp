@@ -8,12 +8,13 @@
 
 #include "controllers/interface/settings.hpp"
 #include "plugin/instance.hpp"
+#include "plugin/robot_names.hpp"
 
 namespace tendril {
 
 /// A robot with its controller, for programs that run the same law elsewhere, such as on a GPU.
 struct ControlledRobot {
-  std::string prefix;        ///< of the names of its elements
+  RobotNames names;          ///< of its elements
   std::string controller;    ///< such as "tendril.reach"
   Settings::Texts settings;  ///< the defaults included; `robot`: the text of its robot file
   std::unique_ptr<const Instance> instance;

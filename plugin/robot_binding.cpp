@@ -57,11 +57,8 @@ int InstanceContext::require(mjtObj type, const std::string& name) const {
 }
 
 MeasurementFaultList faults_of(const InstanceContext& context) {
-  MeasurementFaultList list = parse_measurement_faults(context.settings.text("measurement_faults"));
-  std::erase_if(list.faults, [&](const Fault& fault) {
-    return fault.robot && *fault.robot != context.names.label();
-  });
-  return list;
+  return parse_measurement_faults(context.settings.text("measurement_faults"),
+                                  context.names.label());
 }
 
 bool sees_sensors(const InstanceContext& context) {

@@ -89,6 +89,13 @@ struct Delay {
 struct OfMeasurement {
   FaultChannel channel = "q";
   std::variant<Noise, Bias, Scale, Drift, Backlash, Quantize, Rate, Dropout, Freeze, Delay> kind;
+
+  /// Returns the strength: one number for all components, or one for each; empty: it has none.
+  [[nodiscard]] const std::vector<double>& strength() const noexcept;
+  /// Tells whether its effect is drawn from the seed.
+  [[nodiscard]] bool is_random() const noexcept {
+    return std::holds_alternative<Noise>(kind) || std::holds_alternative<Dropout>(kind);
+  }
 };
 
 // Of the body and its surroundings. Names of elements are shell patterns.

@@ -23,6 +23,8 @@ class RandomDraws {
     return sum;
   }
   static constexpr std::uint64_t kPerNormal = 12;
+  /// Seed and key in one number, to which draws add their counters.
+  [[nodiscard]] std::uint64_t state() const noexcept { return state_; }
 
  private:
   static std::uint64_t mixed(std::uint64_t x) noexcept {  // output function of splitmix64

@@ -20,23 +20,6 @@ std::uint64_t first_draw(int step) noexcept {
   return kDrawsPerStep * static_cast<std::uint64_t>(step);
 }
 
-/// The strength of a kind, empty if it has none.
-struct StrengthOf {
-  const std::vector<double>& operator()(const fault::Noise& noise) const { return noise.sigma; }
-  const std::vector<double>& operator()(const fault::Bias& bias) const { return bias.value; }
-  const std::vector<double>& operator()(const fault::Scale& scale) const { return scale.factor; }
-  const std::vector<double>& operator()(const fault::Drift& drift) const { return drift.rate; }
-  const std::vector<double>& operator()(const fault::Backlash& backlash) const {
-    return backlash.width;
-  }
-  const std::vector<double>& operator()(const fault::Quantize& q) const { return q.step; }
-  template <class Other>
-  const std::vector<double>& operator()(const Other& /*none*/) const {
-    static const std::vector<double> none;
-    return none;
-  }
-};
-
 }  // namespace
 
 /// Lays out the memory of a fault.
@@ -191,7 +174,7 @@ void MeasurementFaults::add(const Fault& fault, std::size_t width, double timest
   Entry entry{
       .fault = fault, .channel = seen.channel, .draws = RandomDraws(seed, "fault." + fault.name)};
   const Adder adder{layout_, entry, width, timestep};
-  const std::vector<double>& strength = std::visit(StrengthOf{}, seen.kind);
+  const std::vector<double>& strength = seen.strength();
   entry.strength = strength;
   if (strength.size() == 1) entry.strength.assign(width, strength.front());
   if (stamp && !strength.empty())

@@ -19,6 +19,8 @@
 #include "python/src/arrays.hpp"
 #include "python/src/sim.hpp"
 #include "simulation/engine/engine_log.hpp"
+#include "tendril/model/fault_file.hpp"
+#include "tendril/random_draws.hpp"
 
 namespace tendril::python {
 namespace {
@@ -380,12 +382,45 @@ nb::object path_points(const FollowController& controller) {
   return out.take();
 }
 
+/// Faults of the measurements of one robot. The kind is its number in the order of action.
+nb::list fault_list(const std::string& text, std::string_view label) {
+  const MeasurementFaultList list = parse_measurement_faults(text, label);
+  nb::list out;
+  for (const Fault& fault : list.faults) {
+    const fault::OfMeasurement& seen = *fault.of_measurement();
+    nb::dict row;
+    row["name"] = fault.name;
+    row["channel"] = seen.channel.name();
+    row["kind"] = seen.kind.index();
+    row["start"] = fault.start;
+    row["end"] = fault.end;
+    row["strength"] = seen.strength();
+    row["draws"] = RandomDraws(list.seed, "fault." + fault.name).state();
+    double time = 0.0, correlation_time = 0.0;  // [s]: of the period, duration or delay; of noise
+    if (const auto* noise = std::get_if<fault::Noise>(&seen.kind))
+      correlation_time = noise->correlation_time;
+    if (const auto* rate = std::get_if<fault::Rate>(&seen.kind)) time = rate->period;
+    if (const auto* delay = std::get_if<fault::Delay>(&seen.kind)) time = delay->time;
+    const auto* dropout = std::get_if<fault::Dropout>(&seen.kind);
+    if (dropout != nullptr) time = dropout->duration;
+    row["time"] = time;
+    row["correlation_time"] = correlation_time;
+    row["probability"] = dropout != nullptr ? dropout->probability : 0.0;
+    row["gives_zero"] = dropout != nullptr && dropout->gives_zero;
+    out.append(row);
+  }
+  return out;
+}
+
 nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m, const mjData& d) {
   nb::dict settings, out;
   for (const auto& [name, text] : robot.settings) settings[name.c_str()] = text;
-  out["prefix"] = robot.prefix;
+  out["prefix"] = robot.names.prefix;
   out["controller"] = robot.controller;
   out["settings"] = settings;
+  for (const auto& [name, text] : robot.settings)
+    if (name == "measurement_faults")
+      out["measurement_faults"] = fault_list(text, robot.names.label());
   const RobotBinding& binding = robot.instance->binding();
   if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) {
     const auto text =

@@ -210,8 +210,7 @@ void bind_experiment(nb::module_& module) {
       .def_ro("family", &simulation::Experiment::family)
       .def_ro("duration", &simulation::Experiment::duration)
       .def_ro("seed", &simulation::Experiment::seed)
-      .def_prop_ro("varies",
-                   [](const simulation::Experiment& file) { return !file.variations.empty(); });
+      .def_prop_ro("varies", &simulation::Experiment::varies);
   module.def(
       "load_experiment",
       [](const std::filesystem::path& file) {

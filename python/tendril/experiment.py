@@ -185,7 +185,7 @@ class Experiment:
         self.family = self._file.family  #: of random scenes, a scene for each seed; "" with a custom scene
         self.duration = self._file.duration  #: of simulated time, s; of a family that of its scenes is in force
         self.seed = self._file.seed
-        self.varies = self._file.varies  #: whether it has `[vary]`
+        self.varies = self._file.varies  #: whether runs of different seeds differ
 
     def __repr__(self) -> str:
         return f"Experiment({str(self.file)!r})"

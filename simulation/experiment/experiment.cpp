@@ -403,6 +403,13 @@ std::string Experiment::scene_name(std::uint64_t run_seed) const {
                                       run_seed, difficulty);
 }
 
+bool Experiment::varies() const noexcept {
+  return !variations.empty() || !family.empty() ||
+         std::ranges::any_of(faults, [](const Fault& fault) {
+           return fault.of_measurement() != nullptr && fault.of_measurement()->is_random();
+         });
+}
+
 std::vector<Fault> Experiment::faults_for(std::span<const Setting> settings_of_run) const {
   std::vector<Setting> of_faults;
   for (const Setting& setting : settings_of_run)

@@ -73,6 +73,9 @@ struct Experiment {
   /// earlier ones.
   [[nodiscard]] std::vector<Setting> settings_for(std::uint64_t run_seed) const;
 
+  /// Tells whether runs of different seeds differ: by `[vary]`, a family, or faults that are drawn.
+  [[nodiscard]] bool varies() const noexcept;
+
   /// Returns the scene's name in summaries and recordings, of a family's how it is made again.
   [[nodiscard]] std::string scene_name(std::uint64_t run_seed) const;
 

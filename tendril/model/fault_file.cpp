@@ -249,7 +249,27 @@ std::vector<Fault> read_faults(const toml::table& top, const std::string& file_n
   return faults;
 }
 
+/// The strength of a kind, empty if it has none.
+struct StrengthOf {
+  using Numbers = std::vector<double>;
+  const Numbers& operator()(const fault::Noise& noise) const { return noise.sigma; }
+  const Numbers& operator()(const fault::Bias& bias) const { return bias.value; }
+  const Numbers& operator()(const fault::Scale& scale) const { return scale.factor; }
+  const Numbers& operator()(const fault::Drift& drift) const { return drift.rate; }
+  const Numbers& operator()(const fault::Backlash& backlash) const { return backlash.width; }
+  const Numbers& operator()(const fault::Quantize& quantize) const { return quantize.step; }
+  template <class Other>
+  const Numbers& operator()(const Other& /*none*/) const {
+    static const Numbers none;
+    return none;
+  }
+};
+
 }  // namespace
+
+const std::vector<double>& fault::OfMeasurement::strength() const noexcept {
+  return std::visit(StrengthOf{}, kind);
+}
 
 std::vector<Fault> parse_faults(std::string_view toml, const std::string& file_name,
                                 std::span<const Override> overrides) {
@@ -299,7 +319,8 @@ std::string measurement_faults_text(std::span<const Fault> faults, std::uint64_t
   return list.empty() ? list : fmt::format("{{ seed = {}, fault = [ {} ] }}", seed, list);
 }
 
-MeasurementFaultList parse_measurement_faults(std::string_view text) {
+MeasurementFaultList parse_measurement_faults(std::string_view text,
+                                              std::optional<std::string_view> label) {
   MeasurementFaultList list;
   if (text.empty()) return list;
   const std::string name = "measurement_faults";
@@ -313,6 +334,8 @@ MeasurementFaultList parse_measurement_faults(std::string_view text) {
     if (fault.of_measurement() == nullptr)
       throw ModelError(fmt::format("{}: {}: must be a fault of a measurement", name, fault.name));
   }
+  std::erase_if(list.faults,
+                [&](const Fault& fault) { return label && fault.robot && *fault.robot != *label; });
   return list;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct MeasurementFaultList {
   std::uint64_t seed = 0;
 };
 /// Throws ModelError `measurement_faults: ...`.
-[[nodiscard]] MeasurementFaultList parse_measurement_faults(std::string_view text);
+/// @param label  of a robot, whose faults they are to be; none: of all
+[[nodiscard]] MeasurementFaultList parse_measurement_faults(
+    std::string_view text, std::optional<std::string_view> label = std::nullopt);
 
 }  // namespace tendril

@@ -20,7 +20,7 @@ def beside_c():
             for _ in range(steps):
                 run.step()
         ours = [getattr(worlds.controllers[0], name).numpy() for name in names]
-        robot = worlds.controllers[0].name
+        robot = worlds.controllers[0].name if names else ""
         meant = [np.array([run.data.sensor(f"{robot}_{name}").data[0] for run in runs]) for name in names]
         return worlds.qpos.numpy(), np.stack([run.data.qpos for run in runs]), ours, meant
 

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from tendril.envs import baselines
+from tendril.envs import VectorEnvironment, baselines
 from tendril.envs.vessels import vessels
 
 SHEATH = 0.33  # m, where the vessels begin
@@ -85,6 +85,20 @@ def test_a_wire_at_rest_reaches_nothing_and_one_that_is_withdrawn_is_back() -> N
             observation = env.step(np.array([feed, 0.0], dtype=np.float32))[0]
         assert (observation[0] > 0.34) == (feed > 0)
     assert observation[0] == pytest.approx(0.3, abs=3e-3)
+
+
+def test_the_policy_of_a_simulation_in_a_vector_is_that_of_its_episode() -> None:
+    vector = VectorEnvironment("GuidewireArch", 2)
+    seen, _ = vector.reset(seed=100)
+    for row in (0, 1):
+        env = make()
+        observation, _ = env.reset(seed=100 + row)
+        assert (seen[row] == observation).all()
+        ours, meant = baselines.make_policy(vector, row=row), baselines.make_policy(env)
+        for _ in range(3):
+            action = meant(observation)
+            assert (ours(seen[row]) == action).all() and np.abs(action).max() > 0.0
+    vector.close()
 
 
 def test_the_policy_reaches_targets_and_the_wire_stays_in_the_vessels() -> None:

@@ -81,7 +81,7 @@ def fault(text):
 
 
 @pytest.mark.parametrize("kind", SEEN)
-def test_a_controller_sees_the_faults_of_the_c_engine(tmp_path, kind):
+def test_a_controller_sees_the_faults_of_the_c_engine(tmp_path, beside_c, kind):
     controller, text, vary = SEEN[kind]
     robot = MOTORS if controller is MOMENTS else ROBOT
     draws = f"[vary]\n{vary}\n" if vary else ""
@@ -89,11 +89,8 @@ def test_a_controller_sees_the_faults_of_the_c_engine(tmp_path, kind):
     healthy = written(beside(tmp_path), robot + controller, MOTION, SIDEWAYS if kind == "gravity" else SCENE)
     worlds, runs = Worlds(file, 2, "cpu", seed=3), [td.Experiment(file).start(seed) for seed in (3, 4)]
     without = Worlds(healthy, 1, "cpu")
-    worlds.step(STEPS)
+    beside_c(worlds, runs, STEPS)
     without.step(STEPS)
-    for run in runs:
-        for _ in range(STEPS):
-            run.step()
     ours, meant = tips_of(worlds, runs)
     assert np.abs(ours - meant).max() < 2e-5  # m
     apart = np.linalg.norm(ours - tips_of(without, runs)[0], axis=1)
@@ -110,7 +107,7 @@ def test_a_controller_sees_the_faults_of_the_c_engine(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", PHYSICAL)
-def test_the_body_has_the_faults_of_the_c_engine(tmp_path, kind):
+def test_the_body_has_the_faults_of_the_c_engine(tmp_path, beside_c, kind):
     text, drawn = PHYSICAL[kind]
     draws = f'[vary]\n"fault.f.{drawn}" = {{ uniform = {list(RANGES[drawn])} }}\n' if drawn else ""
     file = written(tmp_path, ROBOT + REACH, MOTION + fault(text) + draws)
@@ -118,11 +115,8 @@ def test_the_body_has_the_faults_of_the_c_engine(tmp_path, kind):
     worlds, runs = Worlds(file, 3, "cpu", seed=3), [td.Experiment(file).start(seed) for seed in (3, 4, 5)]
     without, farthest = Worlds(healthy, 1, "cpu"), 0.0
     for steps in (140, 70, 140):
-        worlds.step(steps)
+        beside_c(worlds, runs, steps)
         without.step(steps)
-        for run in runs:
-            for _ in range(steps):
-                run.step()
         ours, meant = tips_of(worlds, runs)
         assert np.abs(ours - meant).max() < 2e-5  # m
         farthest = max(farthest, float(np.abs(ours - tips_of(without, runs)[0]).max()))
@@ -133,7 +127,7 @@ def test_the_body_has_the_faults_of_the_c_engine(tmp_path, kind):
     assert (worlds.qpos.numpy()[0] == positions[0]).all()
 
 
-def test_friction_changes_at_a_time_of_each_world(tmp_path):
+def test_friction_changes_at_a_time_of_each_world(tmp_path, beside_c):
     """A box on a slope that begins to slide when the friction is lost."""
     (tmp_path / "scene.xml").write_text(
         '<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic"/><worldbody>'
@@ -147,11 +141,7 @@ def test_friction_changes_at_a_time_of_each_world(tmp_path):
         + '[vary]\n"fault.f.start" = { uniform = [0.3, 0.7] }\n'
     )
     worlds, runs = Worlds(file, 2, "cpu", seed=1), [td.Experiment(file).start(seed) for seed in (1, 2)]
-    worlds.step(450)
-    for run in runs:
-        for _ in range(450):
-            run.step()
-    ours, meant = worlds.qpos.numpy()[:, :3], np.array([run.data.qpos[:3] for run in runs])
+    ours, meant = (positions[:, :3] for positions in beside_c(worlds, runs, 450)[:2])
     assert np.abs(meant[:, 0]).min() > 0.02 and np.ptp(meant[:, 0]) > 0.02  # m
     assert np.abs(ours - meant).max() < 1e-3  # m
 

@@ -257,6 +257,19 @@ TEST_CASE("vary: a seed draws the same on every machine", "[experiment]") {
   CHECK(numbers(e.settings_for(7).front()).front() == 0.8318497585861212);
 }
 
+TEST_CASE("vary: runs of different seeds differ by draws, families and random faults",
+          "[experiment]") {
+  const std::string scene = "scene = \"scene.xml\"\n", fault = scene + "[[fault]]\nkind = ";
+  const auto varies = [](const std::string& text) { return parse(text).varies(); };
+  CHECK_FALSE(varies(scene));
+  CHECK_FALSE(varies(fault + "\"bias\"\nchannel = \"tip\"\nvalue = 1\n"));
+  CHECK_FALSE(varies(fault + "\"payload\"\nbody = \"tip\"\nmass = 1\n"));
+  CHECK(varies(fault + "\"noise\"\nchannel = \"tip\"\nsigma = 1\n"));
+  CHECK(varies(fault + "\"dropout\"\nchannel = \"tip\"\nprobability = 1\nduration = 1\n"));
+  CHECK(varies(scene + "[vary]\n\"a.b\" = { uniform = [0, 1] }\n"));
+  CHECK(varies("family = \"coil\"\n"));
+}
+
 TEST_CASE("vary: what one key draws does not depend on the other keys", "[experiment]") {
   const std::string one = "\"body.b.mass\" = { normal = [1, 0.1] }\n";
   const std::string other = "\"body.a.offset\" = { uniform = [[0, 0, 0], [1, 1, 1]] }\n";

@@ -253,6 +253,11 @@ TEST_CASE("faults: names, settings and lists", "[faults]") {
   const MeasurementFaultList list = parse_measurement_faults(measurement_faults_text(faults, 42));
   CHECK(list.seed == 42);
   CHECK(list.faults.size() == 2);
+
+  const std::vector<Override> of_one{{"fault.camera.robot", Value::parse("left_"), "--set"}};
+  const std::string text = measurement_faults_text(parse_faults(two, "e.toml", of_one), 42);
+  CHECK(parse_measurement_faults(text, "left_").faults.size() == 2);
+  CHECK(parse_measurement_faults(text, "right_").faults.size() == 1);
 }
 
 TEST_CASE("faults: what is wrong is reported in one line", "[faults]") {

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tendril.envs.dismech import DisMech, DisMech4D, DisMechFollow
 from tendril.envs.elastica import Elastica, ElasticaObstacles
+from tendril.envs.environments import VectorEnvironment
 from tendril.envs.geometry import limited, overlap, rotation_vector, rotations, transported
 from tendril.envs.guidewire import GuidewireArch
 from tendril.envs.guidewire_control import GuidewireControl
@@ -41,10 +42,11 @@ _LINK_WEIGHT = 9.8 * 1000 * np.pi * _RADIUS**2 * _LINK_LENGTH  # N
 _BEND_LIMIT = 2.0  # rad, of the natural bend of a section
 
 
-def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
+def make_policy(env: gymnasium.Env[Any, Any] | VectorEnvironment, seed: int = 0, row: int = 0) -> Policy:
     """A policy for the episode that an environment has begun.
 
     :param seed: of the search among obstacles
+    :param row: the simulation of a vector
     :raises ValueError: the task has no policy
     """
     task = env.unwrapped._simulations.task  # type: ignore[attr-defined]
@@ -53,7 +55,7 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
     if isinstance(task, DisMech4D):
         return RateControl(turns=True)
     if isinstance(task, DisMech):
-        return Plan(task, seed)
+        return Plan(task, seed, row)
     if isinstance(task, ElasticaObstacles):
         return MusclePlan(task, seed)
     if isinstance(task, Elastica):
@@ -61,7 +63,7 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
     if isinstance(task, PlanarReach):
         return PlanarControl(task)
     if isinstance(task, SnakeRun):
-        return Sidewinding(task)
+        return Sidewinding(task, row)
     if isinstance(task, AntipodalGrip):
         return GripAndLift()
     if isinstance(task, InHandInverted):
@@ -71,7 +73,7 @@ def make_policy(env: gymnasium.Env[Any, Any], seed: int = 0) -> Policy:
     if isinstance(task, PenSpinner):
         return PenControl()
     if isinstance(task, GuidewireArch):
-        return GuidewireControl(task)
+        return GuidewireControl(task, row)
     if isinstance(task, TwoArmBox):
         return TwoArmControl(task)
     raise ValueError(f"env: {type(task).__name__}: must be a task that docs/results/tasks.md lists")
@@ -144,12 +146,12 @@ class Plan:
     _SEARCHES = 6  # until one reaches the target
     _STARTS = 8  # of the search in space that knows only the kinematics
 
-    def __init__(self, task: DisMech, seed: int) -> None:
+    def __init__(self, task: DisMech, seed: int, row: int) -> None:
         self._step = 0
         rng = np.random.default_rng(seed)
         planar = len(task.axes) == 2
         count, generations = self._IN_PLANE if planar else self._IN_SPACE
-        target, (obstacles, radius) = task.mocap_pos[0, 0].copy(), task.obstacles(0)
+        target, (obstacles, radius) = task.mocap_pos[row, 0].copy(), task.obstacles(row)
         reach = radius + _RADIUS
         simulations = Simulations(type(task), count, 0)
         self._return, self._actions = -np.inf, np.zeros((1, task.actions), dtype=np.float32)
@@ -163,7 +165,7 @@ class Plan:
                 ways = np.concatenate(found * (count // len(found)))
                 natural = _holding(ways.reshape(-1, _SECTIONS, 2)).reshape(ways.shape)
             natural = natural.reshape(count, self._WAYPOINTS, -1)
-            self._evolve(simulations.task, task.batch.state[0].copy(), natural, generations, rng)
+            self._evolve(simulations.task, task.batch.state[row].copy(), natural, generations, rng)
             if self._return > 0.0:  # only at the target are rewards positive
                 break
 

@@ -25,20 +25,20 @@ class GuidewireControl:
     _MISSED = 0.5  # tip lengths, fed without progress
     _ASIDE, _RETREATS, _RETREAT = 1.0, 4, 0.5  # rad; longer and longer ones; tip lengths
 
-    def __init__(self, task: GuidewireArch) -> None:
-        self._task = task
-        drawn = task.vessels(0)
+    def __init__(self, task: GuidewireArch, row: int) -> None:
+        self._task, self._row = task, row
+        drawn = task.vessels(row)
         coarse = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(drawn.path, axis=0), axis=1))))
         s = np.arange(0.0, coarse[-1], self._SPACING)
         self._path = np.stack([np.interp(s, coarse, axis) for axis in drawn.path.T], axis=1)
         self._radii = np.array([drawn.radii[drawn.nearest(place)] for place in self._path])
-        self._head = self._near(task.sensors[0, :3], 0, len(s))
+        self._head = self._near(task.sensors[row, :3], 0, len(s))
         self._on_path, self._farthest, self._fed, self._pressed = True, self._head, 0.0, 0.0
         self._tries, self._missed_at, self._back_to = 0, -self._AHEAD, -1.0
 
     def __call__(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         task = self._task
-        sensors, feed = task.sensors[0], float(task.ctrl[0, 0])
+        sensors, feed = task.sensors[self._row], float(task.ctrl[self._row, 0])
         force = float(np.linalg.norm(sensors[14:17]))
         self._locate(sensors[:3])
         turning, aimed = self._turn(sensors[:3], sensors[6:9], sensors[9:12])

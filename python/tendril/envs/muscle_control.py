@@ -108,15 +108,13 @@ class _Segments:
         tip, (6, joints)."""
         joints, count = self._frames[:, :, : self._axes], _SEGMENTS * self._axes
         middles, starts = (self._points[1:] + self._points[:-1]) / 2, self._points[:-1]
-        turning = np.zeros((_SEGMENTS, 3, _SEGMENTS, self._axes))
-        moving = np.zeros_like(turning)
-        for j in range(_SEGMENTS):
-            turning[j:, :, j] = joints[j]
-            moving[j:, :, j] = np.cross(joints[j].T, (middles[j:] - starts[j])[:, None]).swapaxes(1, 2)
-        arms = (self._points[-1] - starts)[:, None]
-        velocity = np.cross(joints.swapaxes(1, 2), arms).reshape(-1, 3).T
-        tip = np.concatenate((velocity, turning[-1].reshape(3, count)))
-        return turning.reshape(-1, count), moving.reshape(-1, count), tip
+        moved = np.tri(_SEGMENTS)[:, None, :, None]  # segments by joints before them
+        turning = moved * joints.swapaxes(0, 1)
+        places = np.concatenate((middles, self._points[-1:]))
+        arms = places[:, None, None] - starts[:, None]  # (segments and tip, joints, 1, 3)
+        velocities = np.cross(joints.swapaxes(1, 2), arms).transpose(0, 3, 1, 2)
+        tip = np.concatenate((velocities[-1], turning[-1])).reshape(6, count)
+        return turning.reshape(-1, count), (moved * velocities[:-1]).reshape(-1, count), tip
 
     def _elasticity(self) -> tuple[Floats, Floats]:
         """Stiffness and moment of each joint, (joints, 1)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,60 +29,68 @@ class MusclePlan:
 
     def __init__(self, task: ElasticaObstacles, seed: int) -> None:
         self._step, self._period = 0, task.period
-        rng = np.random.default_rng(seed)
-        search = self._simulated if task.axes == 1 else self._kinematic
-        found: list[tuple[float, Floats]] = []
-        while len(found) < self._ATTEMPTS and not any(total > 0.0 for total, _ in found):  # only at the target it is
-            found.append(search(task, rng))
-        self._motion = max(found, key=lambda one: one[0])[1]
+        self._motion = self._found(type(task), seed)
 
     def __call__(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         self._step += 1
         now: npt.NDArray[np.float32] = _at(self._motion[None], self._step * self._period)[0].astype(np.float32)
         return now
 
-    def _kinematic(self, task: ElasticaObstacles, rng: np.random.Generator) -> tuple[float, Floats]:
+    @classmethod
+    @functools.cache  # nothing differs between episodes
+    def _found(cls, kind: type[ElasticaObstacles], seed: int) -> Floats:
+        task, rng = kind(1, 1), np.random.default_rng(seed)
+        search = cls._simulated if task.axes == 1 else cls._kinematic
+        found: list[tuple[float, Floats]] = []
+        while len(found) < cls._ATTEMPTS and not any(total > 0.0 for total, _ in found):  # only at the target it is
+            found.append(search(task, rng))
+        return max(found, key=lambda one: one[0])[1]
+
+    @classmethod
+    def _kinematic(cls, task: ElasticaObstacles, rng: np.random.Generator) -> tuple[float, Floats]:
         """Return and motion of a search in space."""
         kinematics = _Kinematics(task)
-        found = np.array([kinematics.motion(self._WAYPOINTS, rng) for _ in range(self._STARTS)])
-        durations = np.full((len(found), self._WAYPOINTS, 1), self._DURATION)
+        found = np.array([kinematics.motion(cls._WAYPOINTS, rng) for _ in range(cls._STARTS)])
+        durations = np.full((len(found), cls._WAYPOINTS, 1), cls._DURATION)
         motions = np.concatenate((found, durations), axis=2)
-        returns = self._returns(type(task)(len(motions), 1), motions, 1.0)
+        returns = cls._returns(type(task)(len(motions), 1), motions, 1.0)
         best = int(np.argmax(returns))
         return float(returns[best]), motions[best]
 
-    def _simulated(self, task: ElasticaObstacles, rng: np.random.Generator) -> tuple[float, Floats]:
+    @classmethod
+    def _simulated(cls, task: ElasticaObstacles, rng: np.random.Generator) -> tuple[float, Floats]:
         """Return and motion of a search in the plane."""
-        model, shape = type(task)(self._COUNT, 1), (self._COUNT, self._WAYPOINTS)
+        model, shape = type(task)(cls._COUNT, 1), (cls._COUNT, cls._WAYPOINTS)
         waypoints = 0.4 * rng.normal(size=(*shape, task.actions)).cumsum(axis=1)
         motions = np.concatenate((np.clip(waypoints, -1.0, 1.0), np.exp(rng.uniform(-2.3, -0.2, (*shape, 1)))), axis=2)
         best: list[tuple[float, Floats]] = []
         refined = 0
-        for generation in range(self._GENERATIONS):
-            returns = self._returns(model, motions, self._FORESIGHT)
-            best = sorted([*best, *zip(returns, motions, strict=True)], key=lambda found: -found[0])[: self._ELITE]
+        for generation in range(cls._GENERATIONS):
+            returns = cls._returns(model, motions, cls._FORESIGHT)
+            best = sorted([*best, *zip(returns, motions, strict=True)], key=lambda found: -found[0])[: cls._ELITE]
             refined += best[0][0] > 0.0  # only at the target are rewards positive
-            if refined > self._REFINING:
+            if refined > cls._REFINING:
                 break
             old = np.array([motion for _, motion in best])
-            mothers, fathers = rng.integers(0, self._ELITE, (2, self._COUNT))
+            mothers, fathers = rng.integers(0, cls._ELITE, (2, cls._COUNT))
             motions = np.where(rng.uniform(size=(*shape, 1)) < 0.5, old[mothers], old[fathers])
-            spread = 0.5 * 0.93**generation * rng.choice([0.05, 0.2, 0.6], (self._COUNT, 1, 1))
+            spread = 0.5 * 0.93**generation * rng.choice([0.05, 0.2, 0.6], (cls._COUNT, 1, 1))
             change = spread * rng.normal(size=motions.shape)
             waypoints = np.clip(motions[:, :, :-1] + change[:, :, :-1], -1.0, 1.0)
             durations = np.clip(motions[:, :, -1:] * np.exp(change[:, :, -1:]), 0.05, 1.2)
             motions = np.concatenate((waypoints, durations), axis=2)
         return best[0]
 
-    def _returns(self, model: ElasticaObstacles, motions: Floats, part: float) -> Floats:
+    @classmethod
+    def _returns(cls, model: ElasticaObstacles, motions: Floats, part: float) -> Floats:
         """Returns of motions, (n, waypoints, activations and duration), in a part of an episode of the simulation."""
         numbers, returns = np.arange(model.count), np.zeros(model.count)
         model.batch.reset(numbers, -1, 0)
         model.batch.forward(numbers)
         model.begin(slice(None))
-        for chunk in range(int(part * model.steps) // self._CHUNK):
-            actions = _at(motions, (chunk + 0.5) * self._CHUNK * model.period)
-            failed = model.step(slice(None), numbers, actions, self._CHUNK)
+        for chunk in range(int(part * model.steps) // cls._CHUNK):
+            actions = _at(motions, (chunk + 0.5) * cls._CHUNK * model.period)
+            failed = model.step(slice(None), numbers, actions, cls._CHUNK)
             rewards = model.judge(slice(None), actions)[0]
             rewards[failed] = np.nan
             returns += np.where(np.isfinite(rewards), rewards, -10.0)

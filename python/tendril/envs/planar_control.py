@@ -62,12 +62,12 @@ class Sidewinding:
 
     _FREQUENCY, _YAW, _PITCH, _WAVES = 1.5, 0.6, 0.25, 1.25  # Hz, rad; waves on the body
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, row: int) -> None:
         self._stride, self._period, self._phase = task.rates * task.period, task.period, 0.0
         number = np.arange(1, task.actions + 1)
         self._yaw = number % 2 == 1
         self._lead = np.where(self._yaw, 0.0, np.pi / 2) - 2 * np.pi * self._WAVES / task.actions * number
-        self._setpoints = task.ctrl[0].copy()
+        self._setpoints = task.ctrl[row].copy()
 
     def __call__(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         self._phase += 2 * np.pi * self._FREQUENCY * self._period

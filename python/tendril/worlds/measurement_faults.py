@@ -7,7 +7,6 @@ docs/reference/experiment_file.md, "Of measurements".
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,24 +17,11 @@ import tendril as td
 from tendril.worlds.arm import Step, mat33, number, rows, vec3
 from tendril.worlds.model import flat
 from tendril.worlds.physical_faults import LATE, step_at
+from tendril.worlds.random_draws import mixed
 from tendril.worlds.tables import BoundRobot, Table
 
 NOISE, BIAS, SCALE, DRIFT, BACKLASH, QUANTIZE, RATE, DROPOUT, FREEZE, DELAY = (wp.constant(i) for i in range(10))
-#: kinds in the order in which they act on a channel, and the key of their strength; those up to backlash act in that of
-#: the file
-_KINDS = {
-    "noise": "sigma",
-    "bias": "value",
-    "scale": "factor",
-    "drift": "rate",
-    "backlash": "width",
-    "quantize": "step",
-    "rate": "",
-    "dropout": "",
-    "freeze": "",
-    "delay": "",
-}
-_LAST_OF_VALUE = 4
+_LAST_OF_VALUE = BACKLASH  #: kinds up to it act on a channel in the order of the file, the others in their own
 #: channels, and what they are of a step; tip_direction: an orientation
 _CHANNELS = {
     "q": "q",
@@ -48,7 +34,6 @@ _CHANNELS = {
 }
 _UNUSED = ("tendon_length", "tendon_tension", "moment")  # by the controllers of worlds
 DRAWS_OF_STEP, DRAWS_OF_NORMAL = wp.uint64(65536), 12
-_MASK = 2**64 - 1
 OF_DRAW = number(2.0**-53)
 ZERO, HALF, ONE = number(0.0), number(0.5), number(1.0)
 
@@ -73,17 +58,8 @@ class _Fault:
 
 
 @wp.func
-def _mixed(y: wp.uint64):
-    """Output function of splitmix64."""
-    x = y + wp.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> wp.uint64(30))) * wp.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> wp.uint64(27))) * wp.uint64(0x94D049BB133111EB)
-    return x ^ (x >> wp.uint64(31))
-
-
-@wp.func
 def _uniform(draws: wp.uint64, counter: wp.uint64):
-    return number(_mixed(draws + counter) >> wp.uint64(11)) * OF_DRAW
+    return number(mixed(draws + counter) >> wp.uint64(11)) * OF_DRAW
 
 
 @wp.func
@@ -277,67 +253,42 @@ class MeasurementFaults:
         if self._faults:
             self._bound.launch(_count, [self._step])
 
-    def _fault(self, same: Sequence[dict[str, Any]], width: int) -> Any:
+    def _fault(self, same: Sequence[Table], width: int) -> Any:
         """One fault of all worlds."""
         bound, timestep, kind = self._bound, self._timestep, same[0]["kind"]
 
-        def steps_of(one: dict[str, Any]) -> int:
-            time = one.get({"rate": "period", "dropout": "duration", "delay": "time"}.get(kind, ""), 0.0)
-            whole = math.floor(time / timestep + 0.5)
-            return whole if kind == "delay" else max(1, min(whole, LATE))
+        def steps_of(one: Table) -> int:
+            whole = math.floor(one["time"] / timestep + 0.5)
+            return whole if kind == DELAY else max(1, min(whole, LATE))
 
-        def keep_of(one: dict[str, Any]) -> float:
-            time = one.get("correlation_time", 0.0)
+        def keep_of(one: Table) -> float:
+            time = one["correlation_time"]
             return math.exp(-timestep / time) if time > 0.0 else 0.0
 
         fault = _Fault()
-        fault.kind = list(_KINDS).index(kind)
-        starts = [one.get("start", 0.0) for one in same]
-        ends = [one.get("end", math.inf) for one in same]
-        fault.start = bound.integers([step_at(start, timestep) for start in starts])
-        fault.end = bound.integers([step_at(end, timestep) for end in ends])
-        fault.start_time = bound.numbers(starts)
-        strengths = [np.ravel(one.get(_KINDS[kind], 0.0)) for one in same]
-        fault.strength = bound.numbers([np.broadcast_to(strength, width) for strength in strengths])
+        fault.kind = kind
+        fault.start = bound.integers([step_at(one["start"], timestep) for one in same])
+        fault.end = bound.integers([step_at(one["end"], timestep) for one in same])
+        fault.start_time = bound.numbers([one["start"] for one in same])
+        fault.strength = bound.numbers([np.broadcast_to(one["strength"] or 0.0, width) for one in same])
         fault.steps = bound.integers([steps_of(one) for one in same])
         fault.keep = bound.numbers([keep_of(one) for one in same])
-        fault.probability = bound.numbers([one.get("probability", 0.0) for one in same])
-        fault.gives_zero = same[0].get("mode") == "zero"
-        states = [_draws(one["seed"], f"fault.{one['name']}") for one in same]
-        fault.draws = wp.array(np.array(states, dtype=np.uint64), dtype=wp.uint64, device=bound.device)
+        fault.probability = bound.numbers([one["probability"] for one in same])
+        fault.gives_zero = same[0]["gives_zero"]
+        states = np.array([one["draws"] for one in same], dtype=np.uint64)
+        fault.draws = wp.array(states, dtype=wp.uint64, device=bound.device)
         fault.began, fault.remaining = bound.zeros(kind=int), bound.zeros(kind=int)
-        samples = max(steps_of(one) for one in same) if kind == "delay" else 1
+        samples = max(steps_of(one) for one in same) if kind == DELAY else 1
         fault.sample = bound.zeros(max(samples, 1) * width)
         return fault
 
 
-def _faults_of(table: Table) -> list[dict[str, Any]]:
+def _faults_of(table: Table) -> list[Table]:
     """Of one world, in the order in which they act on a channel."""
-    text, label = table["settings"]["measurement_faults"], table["prefix"]
-    if not text:
-        return []
-    told = tomllib.loads(f"f = {text}")["f"]
-    faults = [one | {"seed": told["seed"]} for one in told["fault"] if one.get("robot", label) == label]
-    faults = [one for one in faults if one["channel"] not in _UNUSED]
+    faults = [one for one in table["measurement_faults"] if one["channel"] not in _UNUSED]
     for one in faults:
         if one["channel"] not in _CHANNELS:
             raise td.ModelError(
                 f"fault {one['name']}: channel = {one['channel']}: must be {' or '.join(_CHANNELS)} in worlds"
             )
-    places = list(_KINDS)
-    return sorted(faults, key=lambda one: max(places.index(one["kind"]), _LAST_OF_VALUE))
-
-
-def _draws(seed: int, key: str) -> int:
-    """State of RandomDraws."""
-
-    def mixed(y: int) -> int:
-        x = (y + 0x9E3779B97F4A7C15) & _MASK
-        x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
-        return x ^ (x >> 31)
-
-    state = 0xCBF29CE484222325
-    for byte in key.encode():
-        state = ((state ^ byte) * 0x100000001B3) & _MASK
-    return mixed(mixed(seed) ^ state)
+    return sorted(faults, key=lambda one: max(one["kind"], _LAST_OF_VALUE))

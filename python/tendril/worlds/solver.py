@@ -14,6 +14,7 @@ import warp as wp
 
 import tendril
 from tendril.worlds import kinematics
+from tendril.worlds.random_draws import GOLDEN, mixed
 
 # Damping in units of the squared length scale.
 FIRST_DAMPING, MAX_DAMPING, GROW, SHRINK = 1e-2, 1e4, 8.0, 0.1
@@ -25,8 +26,6 @@ LEAST_ROLL_FACTOR = 0.1  # of a direction that is nearly opposite
 UNDETERMINED_BEND = 1e-12  # rad, a smaller bend has no direction
 LEAST_TURNING_BEND = 0.01  # rad, for the rate of a turn
 PRECISION = {wp.float32: 1.2e-7, wp.float64: 2.3e-16}
-GOLDEN = wp.uint64(0x9E3779B97F4A7C15)
-MIX_1, MIX_2 = wp.uint64(0xBF58476D1CE4E5B9), wp.uint64(0x94D049BB133111EB)
 
 
 def rounded(dtype: type, tolerance: float) -> Any:
@@ -64,7 +63,6 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     undetermined_bend, least_turning_bend = dtype(UNDETERMINED_BEND), dtype(LEAST_TURNING_BEND)
     slow_steps = wp.constant(SLOW_STEPS)
     no_bend, opposite, pi = dtype(NO_BEND), dtype(OPPOSITE), dtype(math.pi)
-    golden, mix_1, mix_2 = wp.constant(GOLDEN), wp.constant(MIX_1), wp.constant(MIX_2)
     numbers = wp.array2d(dtype=dtype)
 
     @wp.struct
@@ -283,10 +281,7 @@ def solver_functions(dtype: type) -> types.SimpleNamespace:
     @wp.func
     def bits(seed: wp.uint64, draw: int):
         """Number `draw` of the stream of SplitMix64."""
-        z = seed + wp.uint64(draw + 1) * golden
-        z = (z ^ (z >> wp.uint64(30))) * mix_1
-        z = (z ^ (z >> wp.uint64(27))) * mix_2
-        return z ^ (z >> wp.uint64(31))
+        return mixed(seed + wp.uint64(draw) * GOLDEN)
 
     @wp.func
     def uniform(seed: wp.uint64, draw: int):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -148,8 +147,6 @@ class Start:
         self.model = run.plain_model(faults=False)
         self.steps = round((changes["duration"] or experiment.duration) / self.model.opt.timestep)  #: of a run
         self.spans = Spans(run.faults, self.model)
-        #: whether its faults depend on the seed
-        self.draws = any(fault["kind"] in ("noise", "dropout") for fault in tomllib.loads(run.faults).get("fault", []))
         self.state = {name: getattr(run.data, name).copy() for name in _STATE}
         self.robots, self.drivers = _sim.controlled_robots(run.model, run.data), run.drivers
         self._run: td.Run | None = run
@@ -235,9 +232,8 @@ class Worlds:
         first_seed = experiment.seed if seed is None else seed
         self._experiment, self._changes = experiment, {"set": set, "duration": duration}
         starts = [Start(experiment, first_seed, self._changes)]
-        differ = experiment.varies or starts[0].draws
         #: of each world, or one of all
-        self.seeds = seeds = range(first_seed, first_seed + (count if differ else 1))
+        self.seeds = seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
         self.model: mujoco.MjModel = starts[0].model  #: MuJoCo's model of the first world, without controllers
         try:
             room = require_fit(self.model, count, self.device, "count", Room(contacts, constraints))
