@@ -163,6 +163,18 @@ def test_shapes_of_a_plan_are_those_of_the_simulation_at_rest() -> None:
     assert np.abs(points[-1] - [0.0, 0.0, 1.0]).max() > 0.1
 
 
+def test_the_policy_of_muscles_without_memory_repeats_itself() -> None:
+    env = make("ElasticaTrack")
+    first, _ = env.reset(seed=0)
+    for remembers in (True, False):
+        policy = baselines.make_policy(env, remembers=remembers)
+        action, seen = policy(first), first
+        for _ in range(20):
+            seen = env.step(policy(seen))[0]
+        assert (policy(first) == action).all() != remembers
+        env.reset(seed=0)
+
+
 def test_a_motion_passes_its_waypoints_at_their_times() -> None:
     motion = np.array([[[0.2, -0.4, 0.5], [0.6, 0.0, 0.25]]])  # two activations and the duration
     for time, expected in (

@@ -1,11 +1,15 @@
 """Learns an environment by proximal policy optimization (Schulman et al. 2017): pip install jax optax matplotlib.
 
-python ppo.py Reach --steps 400000 [--envs 64] [--hold 1] [--scale 1] [--discount 0.98] [--penalty 0] [--device cuda]
-    [--seed 0] [--out ppo]
+python ppo.py Reach --steps 400000 [--clone 0] [--envs 64] [--hold 1] [--scale 1] [--discount 0.98] [--penalty 0]
+    [--device cuda] [--seed 0] [--out ppo]
+
+With --clone it begins with a clone of the policy without learning (DAgger, Ross et al. 2011): in the first steps the
+network learns the actions of that policy, which takes ever fewer of them itself.
 """
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -14,9 +18,12 @@ import matplotlib
 import numpy as np
 import optax
 
-from tendril.envs import VectorEnvironment
+from tendril.envs import VectorEnvironment, baselines
 
-LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, HIDDEN = 0.95, 0.2, 8, 8, 1e-3, 64
+LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE = 0.95, 0.2, 8, 8, 1e-3
+DEVIATION = -0.5  # of the first actions, its logarithm
+CLONED_DEVIATION, CLONED_RATE = -2.0, 2e-4  # of what improves a clone
+CLONE_BATCH, CLONE_BATCHES = 512, 1000  # of each update of a clone, from all that was taught before
 
 
 def layers(key, sizes, last):
@@ -51,8 +58,33 @@ def loss(parameters, batch):
     observations, actions, old, advantages, returns = batch
     ratio = jnp.exp(log_density(parameters, observations, actions) - old)
     gain = jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * advantages)
-    error = network(parameters["value"], observations)[:, 0] - returns
-    return -gain.mean() + 0.5 * (error**2).mean()
+    return -gain.mean() + value_loss(parameters, batch)
+
+
+def value_loss(parameters, batch):
+    error = network(parameters["value"], batch[0])[:, 0] - batch[-1]
+    return 0.5 * (error**2).mean()
+
+
+def clone_loss(parameters, batch):
+    observations, actions = batch
+    return ((network(parameters["policy"], observations) - actions) ** 2).sum(axis=1).mean()
+
+
+class Teachers:
+    """Policies without learning, one for each simulation."""
+
+    def __init__(self, envs, seed):
+        self._envs, self._seed, self._all = envs, seed, [None] * envs.num_envs
+        self.begin(np.ones(envs.num_envs, dtype=bool))
+
+    def begin(self, over):
+        for i in np.flatnonzero(over):
+            self._all[i] = baselines.make_policy(self._envs, self._seed, i, remembers=False)
+
+    def actions(self, observations, hold):
+        """(simulations, actions): after as many steps of the policies as the action is held."""
+        return np.array([[p(seen) for _ in range(hold)][-1] for p, seen in zip(self._all, observations, strict=True)])
 
 
 def held_step(envs, actions, hold):
@@ -70,10 +102,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", nargs="?", default="Reach", help="as in Tendril/TASK-v0")
     parser.add_argument("--steps", type=int, default=400_000, help="of all simulations together")
+    parser.add_argument("--clone", type=int, default=0, help="the first of the steps, with the policy without learning")
     parser.add_argument("--envs", type=int, default=64)
+    parser.add_argument("--hidden", type=int, default=64, help="width of both hidden layers")
     parser.add_argument("--horizon", type=int, default=50, help="actions of each simulation between two updates")
     parser.add_argument("--hold", type=int, default=1, help="steps with the same action, for episodes of many steps")
     parser.add_argument("--scale", type=float, default=1.0, help="of the first actions, for strong actuators")
+    parser.add_argument("--deviation", type=float, help="of the first actions; default: 0.61, of a clone 0.14")
     parser.add_argument("--discount", type=float, default=0.98, help="of rewards, for each action later")
     parser.add_argument("--penalty", type=float, default=0.0, help="of a step that diverges, while it learns")
     parser.add_argument("--device", help="of Warp, such as cuda; default: threads of the CPU")
@@ -82,26 +117,31 @@ def main() -> None:
     options = parser.parse_args()
     count, horizon, hold = options.envs, options.horizon, options.hold
     updates = max(options.steps // (count * horizon * hold), 1)
+    cloning = options.clone // (count * horizon * hold)  # updates
     envs = VectorEnvironment(options.task, count, device=options.device)
     inputs, outputs = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
+    first = CLONED_DEVIATION if cloning else DEVIATION
     key, *keys = jax.random.split(jax.random.key(options.seed), 3)
     parameters = {
-        "policy": layers(keys[0], [inputs, HIDDEN, HIDDEN, outputs], 0.01),
-        "value": layers(keys[1], [inputs, HIDDEN, HIDDEN, 1], 1.0),
-        "deviation": jnp.full(outputs, -0.5),
+        "policy": layers(keys[0], [inputs, options.hidden, options.hidden, outputs], 0.01),
+        "value": layers(keys[1], [inputs, options.hidden, options.hidden, 1], 1.0),
+        "deviation": jnp.full(outputs, np.log(options.deviation) if options.deviation else first),
     }
-    rate = optax.linear_schedule(RATE, 0.0, updates * EPOCHS * MINIBATCHES)
+    each = EPOCHS * MINIBATCHES
+    rate = optax.linear_schedule(CLONED_RATE if cloning else RATE, 0.0, (updates - cloning) * each)
+    rate = optax.join_schedules([optax.constant_schedule(RATE), rate], [cloning * (each + CLONE_BATCHES)])
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate))
     memory = optimizer.init(parameters)
 
-    @jax.jit
-    def improve(parameters, memory, batch):
-        gradient = jax.grad(loss)(parameters, batch)
+    @partial(jax.jit, static_argnames="measure")
+    def improve(parameters, memory, batch, measure):
+        gradient = jax.grad(measure)(parameters, batch)
         change, memory = optimizer.update(gradient, memory)
         return optax.apply_updates(parameters, change), memory
 
     rng = np.random.default_rng(options.seed)
     raw, _ = envs.reset(seed=options.seed)
+    teachers, lessons = Teachers(envs, options.seed) if cloning else None, []
     mean, square, seen = np.zeros(inputs), np.ones(inputs), 1e-4  # of the observations so far
     discounted, spread = np.zeros(count), 1.0  # returns, whose deviation scales the rewards
     over = np.zeros(count, dtype=bool)
@@ -117,6 +157,11 @@ def main() -> None:
             key, own = jax.random.split(key)
             actions, density, value = (np.asarray(part) for part in act(parameters, observations, own))
             steps = 1 if over.any() else hold  # a step that begins episodes holds nothing
+            if update < cloning:
+                taught = teachers.actions(raw, steps) / options.scale
+                lessons.append((raw[~over], taught[~over]))
+                led = rng.uniform(size=(count, 1)) < 1.0 - (update + 1) / cloning
+                actions = np.where(led, taught, actions)
             raw, rewards, terminated, truncated, infos = held_step(envs, np.clip(options.scale * actions, -1, 1), steps)
             worth = rewards - options.penalty * infos.get("diverged", 0.0)
             discounted = options.discount * discounted * ~over + worth
@@ -127,6 +172,8 @@ def main() -> None:
             ended = (terminated | truncated) & ~over
             finished += totals[ended].tolist()
             totals[ended] = 0.0
+            if update < cloning:
+                teachers.begin(over)
             over = terminated | truncated  # the next step only begins a new episode
         observations, actions, density, value, rewards, counts, goes_on, has_value = map(np.stack, zip(*shown))
         now = np.clip((raw - mean) / deviation, -10, 10).astype(np.float32)
@@ -139,13 +186,22 @@ def main() -> None:
         rows = [part.reshape(horizon * count, *part.shape[2:])[counts.ravel()] for part in (observations, actions)]
         rows += [part.ravel()[counts.ravel()] for part in (density, advantages, advantages + value)]
         rows[3] = (rows[3] - rows[3].mean()) / (rows[3].std() + 1e-8)
+        if update < cloning:
+            seen_then, taught_then = (np.concatenate(part) for part in zip(*lessons))
+            for _ in range(CLONE_BATCHES):
+                chosen = rng.integers(0, len(seen_then), CLONE_BATCH)
+                then = np.clip((seen_then[chosen] - mean) / deviation, -10, 10)
+                batch = [then.astype(np.float32), taught_then[chosen].astype(np.float32)]
+                parameters, memory = improve(parameters, memory, batch, clone_loss)
+            print(f"clone: {float(clone_loss(parameters, batch)):.4f}", flush=True)
+        measure = value_loss if update < cloning else loss
         size = horizon * count // MINIBATCHES * 9 // 10  # the same for each update: compiled once
         for _ in range(EPOCHS):
             order = rng.permutation(len(rows[0]))
             for part in range(MINIBATCHES):
                 chosen = np.resize(order[part * size :], size)
                 batch = [row[chosen].astype(np.float32) for row in rows]
-                parameters, memory = improve(parameters, memory, batch)
+                parameters, memory = improve(parameters, memory, batch, measure)
         if finished:
             curve.append(((update + 1) * count * horizon * hold, time.perf_counter() - start, float(np.mean(finished))))
             finished = []

@@ -42,11 +42,14 @@ _LINK_WEIGHT = 9.8 * 1000 * np.pi * _RADIUS**2 * _LINK_LENGTH  # N
 _BEND_LIMIT = 2.0  # rad, of the natural bend of a section
 
 
-def make_policy(env: gymnasium.Env[Any, Any] | VectorEnvironment, seed: int = 0, row: int = 0) -> Policy:
+def make_policy(
+    env: gymnasium.Env[Any, Any] | VectorEnvironment, seed: int = 0, row: int = 0, remembers: bool = True
+) -> Policy:
     """A policy for the episode that an environment has begun.
 
     :param seed: of the search among obstacles
     :param row: the simulation of a vector
+    :param remembers: false: of a policy that has such a form, the one whose actions follow from the observation alone
     :raises ValueError: the task has no policy
     """
     task = env.unwrapped._simulations.task  # type: ignore[attr-defined]
@@ -59,7 +62,7 @@ def make_policy(env: gymnasium.Env[Any, Any] | VectorEnvironment, seed: int = 0,
     if isinstance(task, ElasticaObstacles):
         return MusclePlan(task, seed)
     if isinstance(task, Elastica):
-        return MuscleControl(task)
+        return MuscleControl(task, remembers)
     if isinstance(task, PlanarReach):
         return PlanarControl(task)
     if isinstance(task, SnakeRun):

@@ -27,7 +27,7 @@ class MuscleControl:
     """Velocity control of the tip against drag and elasticity, on a model that is made anew from the observed points.
 
     Held activations follow the error slowly: they bend the rod at rest. Activations beside them give the tip its
-    velocity at once. Held ones that do not move the tip decay.
+    velocity at once. Held ones that do not move the tip decay. Without held ones, all follows from the observation.
     """
 
     _FASTEST, _FASTEST_HELD = 2.0, 1.0  # m/s
@@ -36,13 +36,14 @@ class MuscleControl:
     _DECAY = 1.0  # 1/s
     _TRUST = 0.5  # in the velocity that the model predicts for held activations
 
-    def __init__(self, task: Elastica) -> None:
+    def __init__(self, task: Elastica, holds: bool = True) -> None:
+        self._trust = self._TRUST if holds else 1.0
         self._turns, self._moves = isinstance(task, ElasticaOrient), isinstance(task, ElasticaTrack)
         self._axes, self._period = task.axes, task.period
         self._gain, self._hold_gain = (60.0, 15.0) if self._moves else (60.0, 8.0)  # 1/s
         middles: Floats = (np.arange(_SEGMENTS, dtype=np.float64) + 0.5) * _LENGTH
         self._muscles = _MUSCLES * spline_weights(task.points, middles)
-        self._held = np.zeros(task.actions)
+        self._holds, self._held = holds, np.zeros(task.actions)
 
     def __call__(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         whole = observation.astype(np.float64)
@@ -57,9 +58,10 @@ class MuscleControl:
             weights, ahead, error = np.ones(3), rest[3] * rest[4:7], rest[:3] - points[-1]
         moving, relaxing, holding = (weights[:, None] * one[: len(error)] for one in model.tip_motions(self._muscles))
         error, ahead = weights * error, weights * ahead
-        self._hold(holding, limited(self._hold_gain * error, self._FASTEST_HELD) + ahead)
+        if self._holds:
+            self._hold(holding, limited(self._hold_gain * error, self._FASTEST_HELD) + ahead)
         desired = limited(self._gain * error, self._FASTEST) + ahead
-        missing = desired - self._TRUST * (relaxing[:, 0] + moving @ self._held)
+        missing = desired - self._trust * (relaxing[:, 0] + moving @ self._held)
         damped = moving @ moving.T + self._DAMPING**2 * np.eye(len(error))
         action = self._held + moving.T @ np.linalg.solve(damped, missing)
         scaled: npt.NDArray[np.float32] = (action / max(1.0, np.abs(action).max())).astype(np.float32)
