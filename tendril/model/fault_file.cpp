@@ -249,27 +249,7 @@ std::vector<Fault> read_faults(const toml::table& top, const std::string& file_n
   return faults;
 }
 
-/// The strength of a kind, empty if it has none.
-struct StrengthOf {
-  using Numbers = std::vector<double>;
-  const Numbers& operator()(const fault::Noise& noise) const { return noise.sigma; }
-  const Numbers& operator()(const fault::Bias& bias) const { return bias.value; }
-  const Numbers& operator()(const fault::Scale& scale) const { return scale.factor; }
-  const Numbers& operator()(const fault::Drift& drift) const { return drift.rate; }
-  const Numbers& operator()(const fault::Backlash& backlash) const { return backlash.width; }
-  const Numbers& operator()(const fault::Quantize& quantize) const { return quantize.step; }
-  template <class Other>
-  const Numbers& operator()(const Other& /*none*/) const {
-    static const Numbers none;
-    return none;
-  }
-};
-
 }  // namespace
-
-const std::vector<double>& fault::OfMeasurement::strength() const noexcept {
-  return std::visit(StrengthOf{}, kind);
-}
 
 std::vector<Fault> parse_faults(std::string_view toml, const std::string& file_name,
                                 std::span<const Override> overrides) {
