@@ -266,7 +266,7 @@ TEST_CASE("vary: runs of different seeds differ by draws, families and random fa
   CHECK_FALSE(varies(fault + "\"payload\"\nbody = \"tip\"\nmass = 1\n"));
   CHECK(varies(fault + "\"noise\"\nchannel = \"tip\"\nsigma = 1\n"));
   CHECK(varies(fault + "\"dropout\"\nchannel = \"tip\"\nprobability = 1\nduration = 1\n"));
-  CHECK(varies(scene + "[vary]\n\"a.b\" = { uniform = [0, 1] }\n"));
+  CHECK(varies(scene + "[vary]\n\"body.b.mass\" = { uniform = [0, 1] }\n"));
   CHECK(varies("family = \"coil\"\n"));
 }
 
