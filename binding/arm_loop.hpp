@@ -50,6 +50,8 @@ class ArmLoop {
   void use_sensors(const Mechanism& mechanism, const ContinuumDescription& description,
                    const Eigen::Vector3d& gravity, const std::optional<Eigen::Matrix3d>& R_WB);
   [[nodiscard]] bool is_sensed() const noexcept { return sensed_.has_value(); }
+  /// Null: the controller sees the truth.
+  [[nodiscard]] const SensedArm* sensed() const noexcept { return sensed_ ? &*sensed_ : nullptr; }
   /// What the sensors tell, after `use_sensors`.
   [[nodiscard]] ArmEstimate empty_estimate() const { return sensed_->empty_estimate(); }
   void estimate(std::span<const double> own, ArmEstimate& estimate) noexcept {

@@ -42,6 +42,17 @@ class SensedSnake {
   /// Throws ModelError for a snake whose sensors do not tell what is asked.
   explicit SensedSnake(Parameters parameters);
 
+  [[nodiscard]] const Parameters& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const JointFilter& filter() const noexcept { return filter_; }
+  /// Null: the base is not measured.
+  [[nodiscard]] const HeadEstimator* head() const noexcept { return head_ ? &*head_ : nullptr; }
+  [[nodiscard]] const GroundOdometry* odometry() const noexcept {
+    return odometry_ ? &*odometry_ : nullptr;
+  }
+  /// Of each joint: from the time of its readings to now, and to that of the unit's.
+  [[nodiscard]] std::span<const Eigen::Matrix3d> to_now() const noexcept { return to_now_; }
+  [[nodiscard]] std::span<const Eigen::Matrix3d> to_unit() const noexcept { return to_unit_; }
+
   /// Numbers of its memory and their places.
   struct Memory {
     Memory(int joint_count, Base base);

@@ -42,6 +42,8 @@ class SnakeLoop {
   void use_sensors(const Mechanism& mechanism, const SnakeDescription& snake,
                    const SnakeController& controller, const std::string& controller_name);
   [[nodiscard]] bool is_sensed() const noexcept { return sensed_.has_value(); }
+  /// Null: the controller sees the truth.
+  [[nodiscard]] const SensedSnake* sensed() const noexcept { return sensed_ ? &*sensed_ : nullptr; }
 
   /// Those of the hinges from the tail on, then that of the carriage.
   [[nodiscard]] std::span<const DrivenJoint> joints() const noexcept { return joints_; }

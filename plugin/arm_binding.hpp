@@ -70,6 +70,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
     double body_radius;               ///< largest of the sections [m]
     const ArmContacts* contacts;      ///< null: its controller does not sense them
     const SceneObstacles* obstacles;  ///< null: its controller did not ask for them
+    const SensedArm* sensed;          ///< null: its controller sees the truth
   };
   [[nodiscard]] Parts parts() const {
     return {base_body_,
@@ -86,7 +87,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             measurement_.swing_period,
             body_radius_,
             contacts_ ? &*contacts_ : nullptr,
-            obstacles_ ? &*obstacles_ : nullptr};
+            obstacles_ ? &*obstacles_ : nullptr,
+            loop_.sensed()};
   }
 
   /// Its memory: that of the loop, with friction of tendons their tensions and friction in the last

@@ -53,10 +53,11 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
     std::span<const JointAddress> joints;  ///< from the tail on, then the carriage's slide
     std::span<const DrivenJoint> driven;   ///< the same
     std::span<const int> actuators;        ///< one for each joint
+    const SensedSnake* sensed;             ///< null: its controller sees the truth
   };
   [[nodiscard]] Parts parts() const noexcept {
-    return {base_body_, tail_site_, tip_site_, target_mocap_,   joint_limit_,
-            length_,    gravity_,   joints_,   loop_->joints(), actuators_};
+    return {base_body_, tail_site_, tip_site_,       target_mocap_, joint_limit_,   length_,
+            gravity_,   joints_,    loop_->joints(), actuators_,    loop_->sensed()};
   }
 
   /// Its memory: that of the loop, and of a controller that sees the truth, if this one sees its

@@ -59,6 +59,10 @@ class SensedArm {
             const Eigen::VectorXd& q, const Memory& memory);
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return memory_.layout; }
+  [[nodiscard]] const ArmEstimator& estimator() const noexcept { return estimator_; }
+  [[nodiscard]] const ArmObservations& observations() const noexcept { return observations_; }
+  [[nodiscard]] const Eigen::Vector3d& gravity() const noexcept { return gravity_; }
+  [[nodiscard]] const Eigen::VectorXd& start() const noexcept { return start_; }
 
   /// Finds the state of the chain from the readings of this step. The base of `state`, its feed,
   /// spin and turns, and the speeds of these are set; all else is written.

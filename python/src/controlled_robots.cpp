@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "controllers/arm/follow_controller.hpp"
@@ -113,6 +117,7 @@ nb::dict tendon_dict(const ArmBinding::Parts& arm) {
     row["damping"] = tendon.damping;
     row["offset"] = tendon.offset;
     row["min_tension"] = tendon.min_tension;
+    row["limit"] = tendon.limit;
     row["max_tension"] = tendon.max_tension;
     row["gain"] = tendon.gain;
     row["gain_slope"] = tendon.gain_slope;
@@ -175,8 +180,156 @@ nb::list turn_list(const ArmBinding::Parts& arm) {
   return sections;
 }
 
+/// Faults of measurements. The kind is its number in the order of action.
+nb::list fault_list(std::span<const Fault> faults, std::uint64_t seed) {
+  nb::list out;
+  for (const Fault& fault : faults) {
+    const fault::OfMeasurement& seen = *fault.of_measurement();
+    nb::dict row;
+    row["name"] = fault.name;
+    row["channel"] = seen.channel.name();
+    row["kind"] = seen.kind.index();
+    row["start"] = fault.start;
+    row["end"] = fault.end;
+    row["strength"] = seen.strength();
+    row["draws"] = RandomDraws(seed, "fault." + fault.name).state();
+    double time = 0.0, correlation_time = 0.0;  // [s]: of the period, duration or delay; of noise
+    if (const auto* noise = std::get_if<fault::Noise>(&seen.kind))
+      correlation_time = noise->correlation_time;
+    if (const auto* rate = std::get_if<fault::Rate>(&seen.kind)) time = rate->period;
+    if (const auto* delay = std::get_if<fault::Delay>(&seen.kind)) time = delay->time;
+    const auto* dropout = std::get_if<fault::Dropout>(&seen.kind);
+    if (dropout != nullptr) time = dropout->duration;
+    row["time"] = time;
+    row["correlation_time"] = correlation_time;
+    row["interval"] = dropout != nullptr ? dropout->interval : 0.0;
+    row["probability"] = dropout != nullptr ? dropout->probability : 0.0;
+    row["gives_zero"] = dropout != nullptr && dropout->gives_zero;
+    out.append(row);
+  }
+  return out;
+}
+
+/// Sensors of a robot, as its computer reads them.
+nb::list reading_list(std::span<const RobotSensor> sensors, std::uint64_t seed) {
+  nb::list out;
+  for (const RobotSensor& sensor : sensors)
+    for (const EngineSensor& one : sensor.sensors) {
+      nb::dict row;
+      row["name"] = one.name;
+      row["width"] = one.width;
+      row["is_orientation"] = one.is_orientation;
+      row["is_late"] = one.is_late;
+      row["drum"] = one.drum_of;
+      row["is_seen"] = one.sight.has_value();
+      row["faults"] = fault_list(one.imperfections, seed);
+      out.append(row);
+    }
+  return out;
+}
+
+/// Where these readings go.
+nb::list use_list(const ArmObservations& observations) {
+  nb::list out;
+  for (const ArmObservations::Use& use : observations.uses) {
+    nb::dict row;
+    row["sensor"] = use.sensor;
+    row["index"] = use.index;
+    row["width"] = use.width;
+    row["is_orientation"] = use.is_orientation;
+    row["factor"] = use.factor;
+    row["offset"] = use.offset;
+    row["tension_of"] = use.tension_of;
+    row["drum_of"] = use.drum_of;
+    out.append(row);
+  }
+  return out;
+}
+
+nb::list estimator_sensor_list(const ArmSensors& sensors, double timestep) {
+  nb::list out;
+  for (int s = 0; s < sensors.count(); ++s) {
+    nb::dict row;
+    row["kind"] = static_cast<int>(sensors[s].kind);
+    row["size"] = sensors.reading_size(s);
+    row["rows"] = sensors.row_count(s);
+    row["deviation"] = sensors[s].deviation;
+    row["section"] = sensors[s].place.section;
+    row["fraction"] = sensors[s].place.fraction;
+    row["delay"] = std::lround(sensors[s].delay / timestep);
+    out.append(row);
+  }
+  return out;
+}
+
+/// What a SensedArm works with; kinds of sensors are numbers of SensorKind.
+nb::dict sensed_dict(const SensedArm& sensed, const ArmMechanics& mechanics,
+                     const ContinuumDescription& description, std::uint64_t seed) {
+  const ArmEstimator& estimator = sensed.estimator();
+  const ArmEstimatorOptions& options = estimator.options();
+  const ElasticArm& arm = estimator.arm();
+  const ElasticArmParameters& parameters = arm.parameters();
+  nb::list springs, masses, uneven;
+  for (std::size_t k = 0; k < parameters.springs.size(); ++k) {
+    const CoordinateSpring& spring = parameters.springs[k];
+    nb::dict row;
+    row["stiffness"] = spring.stiffness;
+    row["damping"] = spring.damping;
+    row["rest"] = spring.rest;
+    row["scale"] = arm.scale()[static_cast<Eigen::Index>(k)];
+    row["is_motor"] = mechanics.coordinates()[k].is_motor;
+    springs.append(row);
+  }
+  for (const ElasticArm::MassPoint& point : arm.masses())
+    masses.append(nb::make_tuple(point.place.section, point.place.fraction, point.mass));
+  for (const ElasticArm::UnevenBend& bend : arm.uneven_bends()) {
+    nb::dict row;
+    row["compliance"] = bend.compliance;
+    row["mean"] = bend.mean;
+    row["variance"] = bend.variance;
+    row["own"] = bend.own;
+    row["beyond"] = bend.beyond;
+    uneven.append(row);
+  }
+  const auto n = static_cast<std::size_t>(arm.coordinate_count());
+  const auto tendons = static_cast<std::size_t>(arm.tendon_count());
+  const Eigen::MatrixXd by_q = arm.tendons().jacobian().transpose();  // tendon by tendon
+  Eigen::VectorXd lengths(arm.tendon_count());
+  arm.tendons().lengths(Eigen::VectorXd::Zero(arm.coordinate_count()), lengths);
+  nb::dict out;
+  out["readings"] = reading_list(description.sensors, seed);
+  out["uses"] = use_list(sensed.observations());
+  out["sensors"] = estimator_sensor_list(estimator.sensors(), options.timestep);
+  out["springs"] = springs;
+  out["masses"] = masses;
+  out["uneven"] = uneven;
+  out["lengths_by_q"] = array_of(by_q, {tendons, n});
+  out["lengths"] = array_of(lengths, {tendons});
+  out["tendon_compliances"] = parameters.tendon_compliances;
+  out["tension_deviations"] = sensed.observations().tension_deviations;
+  nb::list drums;  // of each tendon: the tension when it is straight, and what it stretches by
+  for (const Tendon& tendon : description.tendons)
+    drums.append(nb::make_tuple(tendon.pretension, tendon.stiffness,
+                                description.written_damping_time(tendon.damping_time)));
+  out["drums"] = drums;
+  const Eigen::Vector3d& g = sensed.gravity();
+  out["gravity"] = nb::make_tuple(g.x(), g.y(), g.z());
+  out["start"] = array_of(sensed.start(), {n});
+  out["disturbed"] = parameters.disturbed;
+  const std::pair<const char*, double> of_options[]{
+      {"bend_noise", options.bend_noise},
+      {"force_noise", options.force_noise},
+      {"friction_deviation", options.friction_deviation},
+      {"friction_time", options.friction_time},
+      {"start_bend", options.start_bend},
+      {"start_rate", options.start_rate},
+      {"start_force", options.start_force}};
+  for (const auto& [name, value] : of_options) out[name] = value;
+  return out;
+}
+
 void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescription& description,
-             const mjModel& m) {
+             std::uint64_t sensor_seed, const mjModel& m) {
   const ArmMechanics& mechanics = arm.mechanics;
   out["base_body"] = arm.base_body;
   out["tip_site"] = arm.tip_site;
@@ -230,9 +383,65 @@ void add_arm(nb::dict& out, const ArmBinding::Parts& arm, const ContinuumDescrip
   const Actuation moved = actuation(description);
   if (moved.directions.cols() > 0) out["actuation"] = actuation_dict(moved);
   if (!mechanics.tendon_drive().tendons().empty()) out["tendon_drive"] = tendon_dict(arm);
+  if (arm.sensed != nullptr)
+    out["sensed"] = sensed_dict(*arm.sensed, mechanics, description, sensor_seed);
 }
 
-void add_snake(nb::dict& out, const SnakeBinding::Parts& snake) {
+/// What a SensedSnake works with.
+nb::dict sensed_dict(const SensedSnake& sensed, std::span<const RobotSensor> sensors,
+                     std::uint64_t seed) {
+  const SensedSnake::Parameters& parameters = sensed.parameters();
+  const JointFilter& filter = sensed.filter();
+  const auto matrices = [](std::span<const Eigen::Matrix3d> all) {
+    nb::list list;
+    for (const Eigen::Matrix3d& one : all)
+      list.append(array_of(Eigen::Matrix3d(one.transpose()), {3, 3}));  // row by row
+    return list;
+  };
+  nb::list parts, joints;
+  for (const JointObservations::Use& use : parameters.observations.joints.uses)
+    joints.append(use.joint);
+  for (const SnakeObservations::Part part : parameters.observations.parts)
+    parts.append(static_cast<int>(part));
+  nb::dict out;
+  out["readings"] = reading_list(sensors, seed);
+  out["joints"] = joints;
+  out["parts"] = parts;
+  out["base"] = static_cast<int>(parameters.base);
+  out["link_lengths"] = parameters.link_lengths;
+  out["link_masses"] = parameters.link_masses;
+  out["radius"] = parameters.radius;
+  out["joint_limit"] = parameters.joint_limit;
+  out["friction_along"] = parameters.friction_along;
+  out["friction_across"] = parameters.friction_across;
+  out["deviations"] = filter.deviations();
+  out["start"] = nb::make_tuple(filter.options().start_angle, filter.options().start_rate,
+                                filter.options().acceleration);
+  const double h = filter.options().timestep;
+  const Eigen::Matrix3d process[]{JointFilter::transition(h, filter.options()),
+                                  JointFilter::noise(h, filter.options())};
+  out["process"] = matrices(process);
+  out["to_now"] = matrices(sensed.to_now());
+  out["to_unit"] = matrices(sensed.to_unit());
+  if (sensed.head() == nullptr) return out;
+  const HeadEstimatorOptions& options = sensed.head()->options();
+  nb::dict head;
+  const std::pair<const char*, double> of_options[]{
+      {"rate_noise", options.rate_noise},         {"force_noise", options.force_noise},
+      {"bias_drift", options.bias_drift},         {"start_angle", options.start_angle},
+      {"start_velocity", options.start_velocity}, {"start_position", options.start_position},
+      {"start_bias", options.start_bias},         {"lost_after", options.lost_after},
+      {"lost_rate", options.lost_rate},           {"lost_acceleration", options.lost_acceleration},
+      {"lost_time", options.lost_time},           {"delay", parameters.observations.imu->delay}};
+  for (const auto& [name, value] : of_options) head[name] = value;
+  out["head"] = head;
+  out["stiffness"] = sensed.odometry()->options().stiffness;
+  out["slip_speed"] = sensed.odometry()->options().slip_speed;
+  return out;
+}
+
+void add_snake(nb::dict& out, const SnakeBinding::Parts& snake, const SnakeDescription& description,
+               std::uint64_t sensor_seed) {
   out["base_body"] = snake.base_body;
   out["tail_site"] = snake.tail_site;
   out["tip_site"] = snake.tip_site;
@@ -249,6 +458,8 @@ void add_snake(nb::dict& out, const SnakeBinding::Parts& snake) {
   out["joints"] = joints;
   out["servos"] = servos;
   out["masses"] = masses;
+  if (snake.sensed != nullptr)
+    out["sensed"] = sensed_dict(*snake.sensed, description.sensors, sensor_seed);
 }
 
 /// The motion of a snake along its path, a row for each period.
@@ -382,54 +593,32 @@ nb::object path_points(const FollowController& controller) {
   return out.take();
 }
 
-/// Faults of the measurements of one robot. The kind is its number in the order of action.
-nb::list fault_list(const std::string& text, std::string_view label) {
-  const MeasurementFaultList list = parse_measurement_faults(text, label);
-  nb::list out;
-  for (const Fault& fault : list.faults) {
-    const fault::OfMeasurement& seen = *fault.of_measurement();
-    nb::dict row;
-    row["name"] = fault.name;
-    row["channel"] = seen.channel.name();
-    row["kind"] = seen.kind.index();
-    row["start"] = fault.start;
-    row["end"] = fault.end;
-    row["strength"] = seen.strength();
-    row["draws"] = RandomDraws(list.seed, "fault." + fault.name).state();
-    double time = 0.0, correlation_time = 0.0;  // [s]: of the period, duration or delay; of noise
-    if (const auto* noise = std::get_if<fault::Noise>(&seen.kind))
-      correlation_time = noise->correlation_time;
-    if (const auto* rate = std::get_if<fault::Rate>(&seen.kind)) time = rate->period;
-    if (const auto* delay = std::get_if<fault::Delay>(&seen.kind)) time = delay->time;
-    const auto* dropout = std::get_if<fault::Dropout>(&seen.kind);
-    if (dropout != nullptr) time = dropout->duration;
-    row["time"] = time;
-    row["correlation_time"] = correlation_time;
-    row["probability"] = dropout != nullptr ? dropout->probability : 0.0;
-    row["gives_zero"] = dropout != nullptr && dropout->gives_zero;
-    out.append(row);
-  }
-  return out;
-}
-
 nb::dict robot_dict(const ControlledRobot& robot, const mjModel& m, const mjData& d) {
   nb::dict settings, out;
-  for (const auto& [name, text] : robot.settings) settings[name.c_str()] = text;
+  for (const auto& [name, text] : robot.settings) {
+    settings[name.c_str()] = text;
+    if (name != "measurement_faults") continue;
+    const MeasurementFaultList list = parse_measurement_faults(text, robot.names.label());
+    out["measurement_faults"] = fault_list(list.faults, list.seed);
+  }
   out["prefix"] = robot.names.prefix;
   out["controller"] = robot.controller;
   out["settings"] = settings;
-  for (const auto& [name, text] : robot.settings)
-    if (name == "measurement_faults")
-      out["measurement_faults"] = fault_list(text, robot.names.label());
   const RobotBinding& binding = robot.instance->binding();
-  if (const auto* arm = dynamic_cast<const ArmBinding*>(&binding)) {
-    const auto text =
-        std::ranges::find(robot.settings, "robot", [](const auto& row) { return row.first; });
-    const auto description = cached_robot(text->second, "");
-    add_arm(out, arm->parts(), std::get<ContinuumDescription>(*description), m);
+  const auto text = [&](const char* name) -> const std::string& {
+    return std::ranges::find(robot.settings, name, [](const auto& row) { return row.first; })
+        ->second;
+  };
+  const auto* const arm = dynamic_cast<const ArmBinding*>(&binding);
+  const auto* const snake = dynamic_cast<const SnakeBinding*>(&binding);
+  if (arm != nullptr || snake != nullptr) {
+    const auto description = cached_robot(text("robot"), "");
+    const std::uint64_t sensor_seed = std::stoull(text("sensor_seed"));
+    if (arm != nullptr)
+      add_arm(out, arm->parts(), std::get<ContinuumDescription>(*description), sensor_seed, m);
+    else
+      add_snake(out, snake->parts(), std::get<SnakeDescription>(*description), sensor_seed);
   }
-  if (const auto* snake = dynamic_cast<const SnakeBinding*>(&binding))
-    add_snake(out, snake->parts());
   if (const auto* gait = dynamic_cast<const GaitController*>(&binding.controller())) {
     out["stages"] = stage_list(*gait);
     if (gait->follower() != nullptr) out["ground"] = ground_dict(*gait->follower());

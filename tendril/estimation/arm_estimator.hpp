@@ -93,6 +93,7 @@ class ArmEstimator {
                const ArmEstimatorOptions& options = {});
 
   [[nodiscard]] const ElasticArm& arm() const noexcept { return arm_; }
+  [[nodiscard]] const ArmEstimatorOptions& options() const noexcept { return options_; }
   /// Of a base that turns, before each step: base frame [m/s^2].
   void set_gravity(const Eigen::Vector3d& gravity) noexcept { arm_.set_gravity(gravity); }
   [[nodiscard]] const ArmSensors& sensors() const noexcept { return sensors_; }

@@ -135,6 +135,15 @@ class ElasticArm {
   /// The fraction of a coordinate's stiffness and damping that acts, at the last base: e, and a
   /// little in the guide, so that the state is defined there.
   [[nodiscard]] double acting(Eigen::Index k) const noexcept;
+  /// What the shear force of a section does to the bends along it: `position`.
+  struct UnevenBend {
+    double compliance = 0.0;  ///< 1 / K_i
+    double mean, variance;    ///< of the fraction of the arc, weighted by the bend
+    double own = 0.0;         ///< mass of the section,
+    double beyond =
+        0.0;  ///< and of all beyond: the weight of own / 2 + beyond is F_i without f [kg]
+  };
+  [[nodiscard]] const std::vector<UnevenBend>& uneven_bends() const noexcept { return uneven_; }
   /// The coordinates at the rest of the springs.
   [[nodiscard]] const Eigen::VectorXd& rest() const noexcept { return rest_; }
 
@@ -204,15 +213,8 @@ class ElasticArm {
   TendonMap tendons_;
   std::vector<MassPoint> masses_;
   std::vector<SectionState> states_;
-  /// Of a section: what its shear force does to the bends along it.
-  struct UnevenBend {
-    double compliance = 0.0;  // 1 / K_i
-    double mean, variance;    // of the fraction of the arc, weighted by the bend
-    double own = 0.0;         // mass of the section,
-    double beyond = 0.0;  // and of all beyond: the weight of own / 2 + beyond is F_i without f [kg]
-  };
-  std::vector<UnevenBend> uneven_;
-  std::vector<double> starts_;  // of the sections, from the root [m]
+  std::vector<UnevenBend> uneven_;  // of each section
+  std::vector<double> starts_;      // of the sections, from the root [m]
   BaseState base_;     // of `states_`; its feed puts the root where the body leaves the guide
   double feed_ = 0.0;  // of the root itself [m]
   Eigen::VectorXd exposure_, scale_, stiffness_, damping_, rest_, bent_, q_, load_, shifted_load_;

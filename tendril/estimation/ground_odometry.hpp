@@ -45,6 +45,7 @@ class GroundOdometry {
     return static_cast<int>(body_.link_lengths.size()) - 1;
   }
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] const GroundOdometryOptions& options() const noexcept { return options_; }
 
   /// The moving shape.
   struct Motion {

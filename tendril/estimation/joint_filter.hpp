@@ -52,6 +52,7 @@ class JointFilter {
   [[nodiscard]] static Eigen::Matrix3d noise(double time,
                                              const JointFilterOptions& options) noexcept;
   [[nodiscard]] const JointFilterOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const std::vector<double>& deviations() const noexcept { return deviations_; }
 
  private:
   std::vector<double> deviations_;

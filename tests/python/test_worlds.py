@@ -240,12 +240,6 @@ def test_an_arm_with_a_skin_is_in_worlds(experiment, tmp_path):
     assert [controller.name for controller in Worlds(file, 1, "cpu").controllers] == ["arm"]
 
 
-@pytest.mark.parametrize(("scene", "robot"), [("tube_insertion/sensed.toml", "arm"), ("snake_travel/sensed.toml", "S")])
-def test_controllers_that_see_their_sensors_are_refused(scene, robot):
-    with pytest.raises(td.ModelError, match=f"{robot}: measured = sensors: must be truth in worlds"):
-        Worlds(td.share / "scenes" / scene, 1, "cpu")
-
-
 def test_models_with_other_elements_are_refused():
     one = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     two = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/><geom size='1'/></worldbody></mujoco>")

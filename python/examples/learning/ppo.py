@@ -4,7 +4,8 @@ python ppo.py Reach --steps 400000 [--clone 0] [--envs 64] [--hold 1] [--scale 1
     [--device cuda] [--seed 0] [--out ppo]
 
 With --clone it begins with a clone of the policy without learning (DAgger, Ross et al. 2011): in the first steps the
-network learns the actions of that policy, which takes ever fewer of them itself.
+network learns the actions of that policy, which takes ever fewer of them itself. Of what comes then it keeps the policy
+whose episodes had the largest return.
 """
 
 import argparse
@@ -22,8 +23,8 @@ from tendril.envs import VectorEnvironment, baselines
 
 LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE = 0.95, 0.2, 8, 8, 1e-3
 DEVIATION = -0.5  # of the first actions, its logarithm
-CLONED_DEVIATION, CLONED_RATE = -2.0, 2e-4  # of what improves a clone
-CLONE_BATCH, CLONE_BATCHES = 512, 1000  # of each update of a clone, from all that was taught before
+CLONED_DEVIATION, CLONED_RATE = -3.0, 5e-5  # of what improves a clone
+CLONE_BATCH, CLONE_BATCHES = 512, 2000  # of the last update of a clone, from all that was taught before
 
 
 def layers(key, sizes, last):
@@ -108,7 +109,7 @@ def main() -> None:
     parser.add_argument("--horizon", type=int, default=50, help="actions of each simulation between two updates")
     parser.add_argument("--hold", type=int, default=1, help="steps with the same action, for episodes of many steps")
     parser.add_argument("--scale", type=float, default=1.0, help="of the first actions, for strong actuators")
-    parser.add_argument("--deviation", type=float, help="of the first actions; default: 0.61, of a clone 0.14")
+    parser.add_argument("--deviation", type=float, help="of the first actions; default: 0.61, of a clone 0.05")
     parser.add_argument("--discount", type=float, default=0.98, help="of rewards, for each action later")
     parser.add_argument("--penalty", type=float, default=0.0, help="of a step that diverges, while it learns")
     parser.add_argument("--device", help="of Warp, such as cuda; default: threads of the CPU")
@@ -129,7 +130,9 @@ def main() -> None:
     }
     each = EPOCHS * MINIBATCHES
     rate = optax.linear_schedule(CLONED_RATE if cloning else RATE, 0.0, (updates - cloning) * each)
-    rate = optax.join_schedules([optax.constant_schedule(RATE), rate], [cloning * (each + CLONE_BATCHES)])
+    batches = [CLONE_BATCHES * (update + 1) // cloning for update in range(cloning)]  # the more, the more was taught
+    to_clone = cloning * each + sum(batches)
+    rate = optax.join_schedules([optax.linear_schedule(RATE, CLONED_RATE, max(to_clone, 1)), rate], [to_clone])
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate))
     memory = optimizer.init(parameters)
 
@@ -146,6 +149,7 @@ def main() -> None:
     discounted, spread = np.zeros(count), 1.0  # returns, whose deviation scales the rewards
     over = np.zeros(count, dtype=bool)
     totals, finished, curve, start = np.zeros(count), [], [], time.perf_counter()
+    best = (-np.inf,)  # of what improved a clone: return of the episodes that ended in an update, and the policy then
     for update in range(updates):
         shown = []  # observation, action, log density, value, reward; whether it counts, goes on, is not the last
         for _ in range(horizon):
@@ -188,7 +192,7 @@ def main() -> None:
         rows[3] = (rows[3] - rows[3].mean()) / (rows[3].std() + 1e-8)
         if update < cloning:
             seen_then, taught_then = (np.concatenate(part) for part in zip(*lessons))
-            for _ in range(CLONE_BATCHES):
+            for _ in range(batches[update]):
                 chosen = rng.integers(0, len(seen_then), CLONE_BATCH)
                 then = np.clip((seen_then[chosen] - mean) / deviation, -10, 10)
                 batch = [then.astype(np.float32), taught_then[chosen].astype(np.float32)]
@@ -205,7 +209,11 @@ def main() -> None:
         if finished:
             curve.append(((update + 1) * count * horizon * hold, time.perf_counter() - start, float(np.mean(finished))))
             finished = []
+            if update >= cloning > 0 and curve[-1][2] > best[0]:
+                best = curve[-1][2], parameters, mean, deviation
             print(f"{curve[-1][0]} steps, {curve[-1][1]:.0f} s: return {curve[-1][2]:.2f}", flush=True)
+    if len(best) > 1:
+        _, parameters, mean, deviation = best
     parameters["policy"][-1] = [options.scale * part for part in parameters["policy"][-1]]
     policy = {f"{kind}{i}": np.asarray(p) for i, pair in enumerate(parameters["policy"]) for kind, p in zip("wb", pair)}
     np.savez(options.out.with_suffix(".npz"), mean=mean, deviation=deviation, hold=hold, **policy)

@@ -158,6 +158,13 @@ def wide(v: wp.vec3):
 
 
 @wp.func
+def skew(a: vec3):
+    """The matrix of the cross product with a."""
+    zero = number(0.0)
+    return mat33(zero, -a[2], a[1], a[2], zero, -a[0], -a[1], a[0], zero)
+
+
+@wp.func
 def wide_matrix(m: wp.mat33):
     result = mat33()
     for r in range(3):
@@ -295,8 +302,8 @@ def twist_moment(world: int, k: int, angle: number, step: Step):
 
 
 @wp.func
-def cholesky_solve(A: rows, y: numbers, n: int):
-    """y = A^-1 y of n rows of a positive definite A, whose lower half is overwritten."""
+def cholesky_factor(A: rows, n: int):
+    """Overwrites the lower half of n rows of a positive definite A with its factor."""
     for r in range(n):
         for c in range(r + 1):
             value = A[r, c]
@@ -306,6 +313,12 @@ def cholesky_solve(A: rows, y: numbers, n: int):
                 A[r, r] = wp.sqrt(value)
             else:
                 A[r, c] = value / A[c, c]
+
+
+@wp.func
+def solve_factored(A: rows, y: numbers, n: int):
+    """y = A^-1 y, with the factor of n rows of A in its lower half."""
+    for r in range(n):
         value = y[r]
         for j in range(r):
             value -= A[r, j] * y[j]
@@ -316,6 +329,13 @@ def cholesky_solve(A: rows, y: numbers, n: int):
         for j in range(r + 1, n):
             value -= A[j, r] * y[j]
         y[r] = value / A[r, r]
+
+
+@wp.func
+def cholesky_solve(A: rows, y: numbers, n: int):
+    """y = A^-1 y of n rows of a positive definite A, whose lower half is overwritten."""
+    cholesky_factor(A, n)
+    solve_factored(A, y, n)
 
 
 @wp.func

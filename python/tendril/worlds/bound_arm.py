@@ -29,6 +29,7 @@ from tendril.worlds.arm import (
 from tendril.worlds.controller import engine_of
 from tendril.worlds.kinematics import directions
 from tendril.worlds.measurement_faults import MeasurementFaults
+from tendril.worlds.sensed_arm import SensedArm
 from tendril.worlds.tables import BoundRobot, Table
 from tendril.worlds.tendon_friction import (
     constraints_of,
@@ -41,7 +42,7 @@ from tendril.worlds.tendons import tendons_for, write_tendons
 from tendril.worlds.turns import forget_turns, measure_turns, turns_for, write_turns
 from tendril.worlds.twists import forget_twists, measure_twists, twist_command, twists_for
 
-_ALLOWED: Mapping[str, Sequence[str]] = {"measured": ("truth",)}
+_ALLOWED: Mapping[str, Sequence[str]] = {"measured": ("truth", "sensors")}
 # Tables of a robot file that are not of its kinematics.
 _OTHERS = re.compile(r"^\[(?:controller|skin)\].*?(?=^\[+[\w.]+\]+\s*(?:#.*)?$|\Z)", re.M | re.S)
 _SERVO = {  # field of Arm: key of the table
@@ -84,7 +85,11 @@ class BoundArm(BoundRobot):
         self.arm = self._bind(model)
         self._tendons, self._turns, self._twists = tendons_for(self, model), turns_for(self), twists_for(self, model)
         self._friction = friction_for(self, model, self.robot)
-        self.step = self._step()
+        self.true = self.step = self._step()  #: the step of the body
+        self._sensed: SensedArm | None = None
+        if "sensed" in tables[0]:
+            self._sensed = SensedArm(self, model, self.robot, self.arm, self._tendons)
+            self.step = self._step()  #: what setpoints follow from: as the sensors tell
         self._faults = MeasurementFaults(self, self.step, model.opt.timestep)
         self.seen = self._faults.seen  #: the step as the controller sees it
         self.integral = self._integral(model.opt.timestep)
@@ -102,6 +107,8 @@ class BoundArm(BoundRobot):
     def reset(self, chosen: Any) -> None:
         """Forgets faults, turns, twist and friction of the chosen worlds, (count,) of bool."""
         self._faults.reset(chosen)
+        if self._sensed is not None:
+            self._sensed.reset(chosen)
         if self._turns is not None:
             self.launch(forget_turns, [chosen, self._turns])
         if self._twists is not None:
@@ -111,8 +118,11 @@ class BoundArm(BoundRobot):
 
     def measure(self, model: Any, data: Any) -> None:
         """Measures, from the positions of this step."""
-        self.engine = engine_of(model, data)
-        self.launch(measure, [self.arm, self.engine, self.step])
+        self._model, self.engine = model, engine_of(model, data)
+        self.launch(measure, [self.arm, self.engine, self.true])
+        if self._sensed is not None:
+            self.engine = self._sensed.sense(model, data, self.engine, self.true)
+            self.launch(measure, [self.arm, self.engine, self.step])
         if self._turns is not None:
             self.launch(measure_turns, [self._turns, self.engine, self.step])
         if self._twists is not None:
@@ -122,7 +132,7 @@ class BoundArm(BoundRobot):
     def write_setpoints(self, data: Any) -> None:
         """Writes `ctrl` from the command of the step, and the limits of its tendons' friction."""
         if self._friction is not None:
-            self.launch(limit_friction, [self._friction, self.step, constraints_of(data)])
+            self.launch(limit_friction, [self._friction, self.true, constraints_of(data)])
         if self._twists is not None:
             self.launch(twist_command, [self.arm, self._twists, self.step])
         if self._turns is not None:
@@ -130,9 +140,13 @@ class BoundArm(BoundRobot):
         if self._tendons is not None:
             self.launch(write_tendons, [self.arm, self._tendons, self.engine, self.step, data.ctrl])
         self.launch(write_setpoints, [self.arm, self.engine, self.step, data.ctrl])
+        if self._sensed is not None:
+            self._sensed.keep(self._model, data, self.engine)
 
     def read_forces(self, data: Any) -> None:
         """At the end of a step."""
+        if self._sensed is not None:
+            self._sensed.end_step(data)
         if self._friction is not None:
             self.launch(keep_friction, [self._friction, data.actuator_force, constraints_of(data)])
 

@@ -173,7 +173,7 @@ class BoundContacts:
         :param bound: whose controller senses contacts; of another one there are none
         """
         self._bound, table = bound, bound.tables[0]
-        self._senses, self._is_pyramid = "contacts" in table, int(model.opt.cone) == 0
+        self._senses, self._is_pyramid = "contacts" in table and "sensed" not in table, int(model.opt.cone) == 0
         geoms = table["contacts"] if self._senses else {"link": [], "arc_length": [], "is_guide": [], "is_fixed": []}
         links = max((*geoms["link"], -1)) + 1
         length = sum(section.length for section in bound.robot.sections) + bound.robot.straight[:, 2].sum()

@@ -143,7 +143,8 @@ class _Memory:
 
     state: wp.array(dtype=_State)
     q: rows  # commanded without corrections
-    tip_error: numbers
+    true_tip: wp.array(dtype=vec3)
+    tip_error: numbers  # of the true tip
     progress: numbers
     status: wp.array(dtype=int)
     candidate: rows
@@ -626,9 +627,10 @@ def _watch_jam(
 def _report(arm: Arm, path: _Path, world: int, tip: vec3, memory: _Memory):
     """FollowController::report_motion."""
     settings, advance = _settings_in(path, world), memory.state[world].advanced
-    memory.tip_error[world] = wp.length(_curve(path, world, advance + path.length) - tip)
+    meant = _curve(path, world, advance + path.length)
+    memory.tip_error[world] = wp.length(meant - memory.true_tip[world])
     memory.progress[world] = advance / settings.limit
-    on_path = memory.tip_error[world] <= settings.jam_tip_error
+    on_path = wp.length(meant - tip) <= settings.jam_tip_error
     at_end = wp.where(on_path, FINISHED, NOT_REACHED)
     status = wp.where(path.target_mocap < 0 and advance >= settings.limit, at_end, WORKING)
     memory.status[world] = wp.where(memory.state[world].jammed, JAMMED, status)
@@ -817,6 +819,7 @@ class Follow(ControllerOfPath):
         memory = _Memory()
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
         memory.tip_error, memory.progress = bound.zeros(), bound.zeros()
+        memory.true_tip = bound.true.tip
         for key in ("q", "candidate", "last", "measured"):
             setattr(memory, key, bound.zeros(n))
         memory.rotations, memory.ends = bound.zeros(sections + 1, kind=mat33), bound.zeros(sections + 1, kind=vec3)

@@ -17,8 +17,9 @@ import tendril as td
 from tendril.worlds import ground as on_ground
 from tendril.worlds import watch
 from tendril.worlds.arm import smooth_step, wide
+from tendril.worlds.bound_snake import BoundSnake
 from tendril.worlds.controller import ControllerOfPath
-from tendril.worlds.tables import BoundRobot, Table, require_same
+from tendril.worlds.tables import Table, require_same
 
 _number, _vec2, _vec3 = wp.float64, wp.vec2d, wp.vec3d
 _Ground, _GroundMemory, _Guidance = on_ground.Ground, on_ground.Memory, on_ground.Guidance
@@ -59,7 +60,7 @@ CLOSING, ROLLING, HOLDING, RELEASING = (wp.constant(i) for i in range(4))
 
 _ALLOWED = {  # settings that not every value of is known here
     "mode": ("gait",),
-    "measured": ("truth",),
+    "measured": ("truth", "sensors"),
     "measurement_faults": ("",),
 }
 
@@ -634,7 +635,7 @@ class Gait(ControllerOfPath):
         :param tables: of the snake, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundRobot(tables, count, device)
+        self._bound = bound = BoundSnake(tables, model, count, device)
         bound.require(_ALLOWED)
         table = tables[0]
         joints = [joint for joint, _ in table["joints"]]
@@ -681,12 +682,14 @@ class Gait(ControllerOfPath):
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
+        self._bound.reset(chosen)
         self._bound.launch(_forget, [chosen, self._fresh, self._path, self._memory])
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
-        inputs = [self._snake, model.jnt_qposadr, data.qpos, data.subtree_com, data.site_xpos]
-        inputs += [data.site_xmat, data.mocap_pos, self._ground, self._path, self._memory, data.ctrl]
+        seen = self._bound.seen(model, data)
+        inputs = [self._snake, model.jnt_qposadr, seen.qpos, seen.subtree_com, seen.site_xpos]
+        inputs += [seen.site_xmat, data.mocap_pos, self._ground, self._path, self._memory, data.ctrl]
         self._bound.launch(_update, inputs)
 
 

@@ -31,7 +31,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
     `end_frames(chain, row, feed, spin, rotations, ends)`   frames of the base and of all sections' ends
     `add_frames(chain, row, rotations, ends)`   the same, from a base that is there already
     `section_rates(chain, i, q)`             rotations and translations of that end per unit of u, v and s
-    `tip_jacobian(chain, row, rotations, ends, jacobian)`   from these frames
+    `tip_jacobian(chain, row, rotations, ends, jacobian)`   from these frames; `set_column` writes a column of it
     `coordinates(chain, row, i)`             u, v, s of section i; `set_coordinates` writes them
     `clamped(chain, i, q)`                   q inside the limits, in the plane of a section that bends in one
     """
@@ -206,7 +206,7 @@ def functions(dtype: type) -> types.SimpleNamespace:
         dtype=dtype, vec3=vec3, mat33=mat33, mat44=wp.types.matrix((4, 4), dtype), Chain=Chain, stumpff=stumpff,
         shape=shape, section_pose=section_pose, section_rates=section_rates, coordinates=coordinates,
         set_coordinates=set_coordinates, bend_limit=bend_limit, clamped=clamped, end_frames=end_frames,
-        add_frames=add_frames, tip_jacobian=tip_jacobian,
+        add_frames=add_frames, tip_jacobian=tip_jacobian, set_column=set_column,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from tendril.worlds.physical_faults import LATE, step_at
 from tendril.worlds.random_draws import mixed
 from tendril.worlds.tables import BoundRobot, Table
 
+#: in the order of fault::OfMeasurement::kind
 NOISE, BIAS, SCALE, DRIFT, BACKLASH, QUANTIZE, RATE, DROPOUT, FREEZE, DELAY = (wp.constant(i) for i in range(10))
 _LAST_OF_VALUE = BACKLASH  #: kinds up to it act on a channel in the order of the file, the others in their own
 #: channels, and what they are of a step; tip_direction: an orientation
@@ -48,6 +49,7 @@ class _Fault:
     start_time: wp.array(dtype=number)  # s
     strength: rows
     steps: wp.array(dtype=int)  # of the period, duration or delay
+    interval: wp.array(dtype=int)  # steps between those in which a dropout may begin
     keep: wp.array(dtype=number)  # of noise with a correlation time
     probability: wp.array(dtype=number)
     gives_zero: bool
@@ -88,7 +90,7 @@ def _drops_out(fault: _Fault, world: int, k: int, active: bool):
     if active:
         left = fault.remaining[world] + 0
         last = wp.uint64(k + 1) * DRAWS_OF_STEP - wp.uint64(1)
-        if left == 0 and _uniform(fault.draws[b], last) < fault.probability[b]:
+        if left == 0 and k % fault.interval[b] == 0 and _uniform(fault.draws[b], last) < fault.probability[b]:
             left = fault.steps[b] + 0
     fault.remaining[world] = wp.max(0, left - 1)
     return left > 0
@@ -162,27 +164,35 @@ def _see(fault: _Fault, step: wp.array(dtype=int), timestep: number, x: rows):
                 x[world, i] = strength * wp.floor(x[world, i] / strength + HALF)
 
 
-@wp.kernel(module="unique", enable_backward=False)
-def _to_vectors(frames: wp.array(dtype=mat33), vectors: wp.array(dtype=vec3)):
-    """Rotation vectors of orientations."""
-    world = wp.tid()
-    q = wp.quat_from_matrix(frames[world])
+@wp.func
+def rotation_vector(R: mat33):
+    q = wp.quat_from_matrix(R)
     if q[3] < ZERO:
         q = -q
     v = vec3(q[0], q[1], q[2])
     sine = wp.length(v)
-    vectors[world] = v * wp.where(sine > ZERO, number(2.0) * wp.atan2(sine, q[3]) / wp.max(sine, number(1e-300)), ZERO)
+    return v * wp.where(sine > ZERO, number(2.0) * wp.atan2(sine, q[3]) / wp.max(sine, number(1e-300)), ZERO)
+
+
+@wp.func
+def rotation_by(v: vec3):
+    angle = wp.length(v)
+    if angle > ZERO:
+        return wp.quat_to_matrix(wp.quat_from_axis_angle(v / angle, angle))
+    return wp.identity(n=3, dtype=number)
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def _to_vectors(frames: wp.array(dtype=mat33), vectors: wp.array(dtype=vec3)):
+    """Rotation vectors of orientations."""
+    world = wp.tid()
+    vectors[world] = rotation_vector(frames[world])
 
 
 @wp.kernel(module="unique", enable_backward=False)
 def _to_frames(frames: wp.array(dtype=mat33), vectors: wp.array(dtype=vec3)):
     world = wp.tid()
-    v = vectors[world]
-    angle = wp.length(v)
-    if angle > ZERO:
-        frames[world] = wp.quat_to_matrix(wp.quat_from_axis_angle(v / angle, angle))
-    else:
-        frames[world] = wp.identity(n=3, dtype=number)
+    frames[world] = rotation_by(vectors[world])
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -206,81 +216,114 @@ def _count(step: wp.array(dtype=int)):
     step[world] = step[world] + 1
 
 
-class MeasurementFaults:
-    """Those of one arm in all worlds."""
+class Effects:
+    """Faults on arrays of numbers of all worlds, in their order, and the number of the step."""
 
-    def __init__(self, bound: BoundRobot, true: Any, timestep: float) -> None:
+    def __init__(self, bound: BoundRobot, timestep: float) -> None:
+        self._bound, self._timestep, self.step = bound, timestep, bound.zeros(kind=int)
+        self._faults: list[tuple[Any, Any]] = []
+
+    def add(self, same: Sequence[Table], x: Any, has_stamp: bool = False) -> None:
         """
-        :param true: the `Step` of the arm, as measured
-        :raises ModelError: a channel that worlds do not have
+        :param same: one fault, of each world or of all
+        :param x: what it changes, (worlds, width)
+        :param has_stamp: the last column is not a value but the number of the step in which it was sampled
         """
-        self._bound, self._timestep, self._step = bound, timestep, bound.zeros(kind=int)
-        lists = [_faults_of(table) for table in bound.tables]
-        self.seen = Step()  #: the step as the controller sees it: with faults
-        for name in true._cls.vars:
-            setattr(self.seen, name, getattr(true, name))
-        self._copies, self._faults = [], []
-        self._turned: tuple[Any, ...] = ()  # orientations, and their rotation vectors
-        for channel in sorted({one["channel"] for one in lists[0]}):
-            source = getattr(true, _CHANNELS[channel])
-            seen = wp.empty_like(source)
-            setattr(self.seen, _CHANNELS[channel], seen)
-            self._copies.append((seen, source))
-            if source.dtype is mat33:
-                self._turned = seen, bound.zeros(kind=vec3)
-                seen = self._turned[1]
-            x = flat(seen, bound.count)
-            of_channel = [[one for one in each if one["channel"] == channel] for each in lists]
-            for same in zip(*of_channel, strict=True):
-                self._faults.append((self._fault(same, x.shape[1]), x))
+        bound, timestep, kind, width = self._bound, self._timestep, same[0]["kind"], x.shape[1]
 
-    def reset(self, chosen: Any) -> None:
-        """Forgets the chosen worlds, (count,) of bool."""
-        self._bound.launch(_forget, [chosen, self._step])
-        for fault, _ in self._faults:
-            self._bound.launch(_forget_fault, [chosen, fault])
+        def steps_of(time: float) -> int:
+            return max(1, min(math.floor(time / timestep + 0.5), LATE))
 
-    def apply(self) -> None:
-        """Makes what is seen in this step from what is true."""
-        for seen, source in self._copies:
-            wp.copy(seen, source)
-        if self._turned:
-            self._bound.launch(_to_vectors, [*self._turned])
-        for fault, x in self._faults:
-            self._bound.launch(_see, [fault, self._step, self._timestep, x])
-        if self._turned:
-            self._bound.launch(_to_frames, [*self._turned])
-        if self._faults:
-            self._bound.launch(_count, [self._step])
-
-    def _fault(self, same: Sequence[Table], width: int) -> Any:
-        """One fault of all worlds."""
-        bound, timestep, kind = self._bound, self._timestep, same[0]["kind"]
-
-        def steps_of(one: Table) -> int:
-            whole = math.floor(one["time"] / timestep + 0.5)
-            return whole if kind == DELAY else max(1, min(whole, LATE))
+        def duration_of(one: Table) -> int:
+            return math.floor(one["time"] / timestep + 0.5) if kind == DELAY else steps_of(one["time"])
 
         def keep_of(one: Table) -> float:
             time = one["correlation_time"]
             return math.exp(-timestep / time) if time > 0.0 else 0.0
+
+        def strength_of(one: Table) -> Any:
+            strength = np.broadcast_to(one["strength"] or 0.0, width).astype(float)
+            if has_stamp:
+                strength[-1] = float(kind == SCALE)
+            return strength
 
         fault = _Fault()
         fault.kind = kind
         fault.start = bound.integers([step_at(one["start"], timestep) for one in same])
         fault.end = bound.integers([step_at(one["end"], timestep) for one in same])
         fault.start_time = bound.numbers([one["start"] for one in same])
-        fault.strength = bound.numbers([np.broadcast_to(one["strength"] or 0.0, width) for one in same])
-        fault.steps = bound.integers([steps_of(one) for one in same])
+        fault.strength = bound.numbers([strength_of(one) for one in same])
+        fault.steps = bound.integers([duration_of(one) for one in same])
+        fault.interval = bound.integers([steps_of(one["interval"]) for one in same])
         fault.keep = bound.numbers([keep_of(one) for one in same])
         fault.probability = bound.numbers([one["probability"] for one in same])
         fault.gives_zero = same[0]["gives_zero"]
         states = np.array([one["draws"] for one in same], dtype=np.uint64)
         fault.draws = wp.array(states, dtype=wp.uint64, device=bound.device)
         fault.began, fault.remaining = bound.zeros(kind=int), bound.zeros(kind=int)
-        samples = max(steps_of(one) for one in same) if kind == DELAY else 1
+        samples = max(duration_of(one) for one in same) if kind == DELAY else 1
         fault.sample = bound.zeros(max(samples, 1) * width)
-        return fault
+        self._faults.append((fault, x))
+
+    def reset(self, chosen: Any) -> None:
+        """Forgets the chosen worlds, (count,) of bool."""
+        self._bound.launch(_forget, [chosen, self.step])
+        for fault, _ in self._faults:
+            self._bound.launch(_forget_fault, [chosen, fault])
+
+    def apply(self) -> None:
+        for fault, x in self._faults:
+            self._bound.launch(_see, [fault, self.step, self._timestep, x])
+        self._bound.launch(_count, [self.step])
+
+
+class MeasurementFaults:
+    """Those of one arm in all worlds."""
+
+    def __init__(self, bound: BoundRobot, measured: Any, timestep: float) -> None:
+        """
+        :param measured: the `Step` of the arm
+        :raises ModelError: a channel that worlds do not have
+        """
+        self._bound, self._effects = bound, Effects(bound, timestep)
+        lists = [_faults_of(table) for table in bound.tables]
+        self.seen = Step()  #: the step as the controller sees it: with faults
+        for name in measured._cls.vars:
+            setattr(self.seen, name, getattr(measured, name))
+        self._copies = []
+        self._turned: tuple[Any, ...] = ()  # orientations, and their rotation vectors
+        for channel in sorted({one["channel"] for one in lists[0]}):
+            source = getattr(measured, _CHANNELS[channel])
+            seen = wp.empty_like(source)
+            setattr(self.seen, _CHANNELS[channel], seen)
+            self._copies.append((seen, source))
+            if source.dtype is mat33:
+                self._turned = seen, bound.zeros(kind=vec3)
+                seen = self._turned[1]
+            of_channel = [[one for one in each if one["channel"] == channel] for each in lists]
+            for same in zip(*of_channel, strict=True):
+                self._effects.add(same, flat(seen, bound.count))
+
+    def reset(self, chosen: Any) -> None:
+        """Forgets the chosen worlds, (count,) of bool."""
+        self._effects.reset(chosen)
+
+    def apply(self) -> None:
+        """Makes what is seen in this step from what is measured."""
+        if not self._copies:
+            return
+        for seen, source in self._copies:
+            wp.copy(seen, source)
+        if self._turned:
+            self._bound.launch(_to_vectors, [*self._turned])
+        self._effects.apply()
+        if self._turned:
+            self._bound.launch(_to_frames, [*self._turned])
+
+
+def in_order(faults: Sequence[Table]) -> list[Table]:
+    """In the order in which they act on a channel."""
+    return sorted(faults, key=lambda one: max(one["kind"], _LAST_OF_VALUE))
 
 
 def _faults_of(table: Table) -> list[Table]:
@@ -291,4 +334,4 @@ def _faults_of(table: Table) -> list[Table]:
             raise td.ModelError(
                 f"fault {one['name']}: channel = {one['channel']}: must be {' or '.join(_CHANNELS)} in worlds"
             )
-    return sorted(faults, key=lambda one: max(one["kind"], _LAST_OF_VALUE))
+    return in_order(faults)

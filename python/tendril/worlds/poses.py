@@ -92,7 +92,8 @@ class _Memory:
 
     state: wp.array(dtype=_State)
     start: rows  # coordinates
-    tip_error: numbers
+    true_tip: wp.array(dtype=vec3)
+    tip_error: numbers  # of the true tip
     progress: numbers
     status: wp.array(dtype=int)
     rotations: wp.array2d(dtype=mat33)
@@ -183,8 +184,9 @@ def _command(arm: Arm, schedule: _Schedule, integral: Integral, step: Step, memo
     # 1. Planned pose now, and the error of the measured tip.
     feed, feed_rate, spin = _plan(schedule, world, state.time, start, state, q, q_rate)
     functions.end_frames(schedule.chain, q, feed, spin, memory.rotations[world], memory.ends[world])
-    error = memory.ends[world, schedule.chain.sections] - step.tip[world]
-    memory.tip_error[world] = wp.length(error)
+    meant = memory.ends[world, schedule.chain.sections]
+    error = meant - step.tip[world]
+    memory.tip_error[world] = wp.length(meant - memory.true_tip[world])
 
     # 2. Jam: tip error or feed force above its limit for the time `jam_time`; it lasts.
     force = wp.abs(feed_force(arm, world, step, state.feed_setpoint))
@@ -250,6 +252,7 @@ class FollowPoses(ControllerOfPath):
         memory.state, memory.status = bound.zeros(kind=_State), bound.zeros(kind=int)
         memory.start = bound.zeros(bound.arm.coordinates)
         memory.tip_error, memory.progress = bound.zeros(), bound.zeros()
+        memory.true_tip = bound.true.tip
         frames = len(bound.robot.sections) + 1
         memory.rotations, memory.ends = bound.zeros(frames, kind=mat33), bound.zeros(frames, kind=vec3)
         self._memory = self._told = memory

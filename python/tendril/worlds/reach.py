@@ -656,7 +656,7 @@ class Reach(Controller):
     @property
     def tip_error(self) -> Any:
         """Distance of each world's tip from its target in the last step, (count,), m."""
-        return self._bound.step.tip_error
+        return self._bound.true.tip_error
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""

@@ -14,13 +14,14 @@ import warp as wp
 
 import tendril as td
 from tendril.worlds.arm import smooth_step, wide, wide_matrix
+from tendril.worlds.bound_snake import BoundSnake
 from tendril.worlds.controller import ControllerOfPath, Engine, engine_of
-from tendril.worlds.tables import BoundRobot, Table, require_same, stacked
+from tendril.worlds.tables import Table, require_same, stacked
 
 number, vec3 = wp.float64, wp.vec3d
 ZERO, HALF, ONE = number(0.0), number(0.5), number(1.0)
 WORKING, JAMMED = wp.constant(int(td.ControllerStatus.WORKING)), wp.constant(int(td.ControllerStatus.JAMMED))
-_ALLOWED = {"mode": ("path",), "target": ("",), "measured": ("truth",), "measurement_faults": ("",)}
+_ALLOWED = {"mode": ("path",), "target": ("",), "measured": ("truth", "sensors"), "measurement_faults": ("",)}
 
 
 @wp.struct
@@ -204,7 +205,7 @@ class SnakePath(ControllerOfPath):
         :param tables: of the snake, from `tendril._sim.controlled_robots`: one, or one for each world
         :raises ModelError: what this controller does not do on a device
         """
-        self._bound = bound = BoundRobot(tables, count, device)
+        self._bound = bound = BoundSnake(tables, model, count, device)
         bound.require(_ALLOWED)
         if not all(servo["works"] for one in tables for servo in one["servos"]):
             raise td.ModelError(f"{bound.name}: has a servo without a gain: not supported in worlds")
@@ -241,11 +242,13 @@ class SnakePath(ControllerOfPath):
 
     def reset(self, chosen: Any) -> None:
         """Empties the memory of the chosen worlds, (count,) of bool."""
+        self._bound.reset(chosen)
         self._bound.launch(_forget, [chosen, self._memory])
 
     def before_actuation(self, model: Any, data: Any) -> None:
         """Reads the positions of this step, and writes `ctrl`."""
-        self._bound.launch(_update, [self._snake, engine_of(model, data), self._memory, data.ctrl])
+        engine = engine_of(model, self._bound.seen(model, data))
+        self._bound.launch(_update, [self._snake, engine, self._memory, data.ctrl])
 
 
 def _settings_of(table: Table) -> Any:

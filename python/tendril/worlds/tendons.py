@@ -19,7 +19,7 @@ from tendril.worlds.tables import BoundRobot, Table, require_same
 MIN_GAIN = number(1e-3)  # of a muscle, relative to that of the straight arm
 ZERO, ONE = number(0.0), number(1.0)
 
-_TENDON = ("stiffness", "damping", "offset", "max_tension", "gain", "gain_slope")
+_TENDON = ("stiffness", "damping", "offset", "limit", "max_tension", "gain", "gain_slope")
 _SPRING = ("stiffness", "damping", "rest", "lag")
 
 
@@ -31,12 +31,15 @@ class Tendons:
     bends: int
     feeds_back: bool
     tendon: wp.array(dtype=int)  # of the model
+    actuator: wp.array(dtype=int)
     control: wp.array(dtype=int)
+    activation: wp.array(dtype=int)  # address of its own; -1: none
     rest_length: numbers  # of the straight arm, m
     takes_length: wp.array(dtype=bool)
     stiffness: rows
     damping: rows
     offset: rows
+    limit: rows  # least tension that there can be
     max_tension: rows
     gain: rows
     gain_slope: rows
@@ -55,7 +58,7 @@ class Tendons:
 
 
 @wp.func
-def _gain_at(tendons: Tendons, b: int, t: int, length: number):
+def gain_at(tendons: Tendons, b: int, t: int, length: number):
     slope = tendons.gain_slope[b, t]
     at = tendons.gain[b, t] + slope * length
     if slope > ZERO:
@@ -102,7 +105,7 @@ def _limit_muscles(tendons: Tendons, b: int, world: int):
     for t in range(tendons.count):
         most = tendons.high[b, t]
         if tendons.gain_slope[b, t] != ZERO:
-            part = _gain_at(tendons, b, t, tendons.length[world, t]) / tendons.gain[b, t]
+            part = gain_at(tendons, b, t, tendons.length[world, t]) / tendons.gain[b, t]
             most = number(FRACTION_OF_LIMIT) * tendons.max_tension[b, t] * wp.min(part, ONE)
         tendons.tensions.most[world, t] = wp.max(most, tendons.tensions.low[b, t])
 
@@ -112,7 +115,7 @@ def _command(arm: Arm, tendons: Tendons, world: int, t: int, step: Step):
     """Of a tendon with its tension: a length, a tension or a pressure."""
     b, tension = world % arm.rows, tendons.tensions.tension[world, t]
     if arm.takes_moments or not tendons.takes_length[t]:
-        return tension / _gain_at(tendons, b, t, tendons.length[world, t])
+        return tension / gain_at(tendons, b, t, tendons.length[world, t])
     length, speed = number(0.0), number(0.0)
     for k in range(arm.coordinates):
         length += tendons.jacobian[b, t, k] * _desired(arm, step, world, k)
@@ -157,6 +160,7 @@ def tendons_for(bound: BoundRobot, model: Any) -> Any:
     actuators = [tendon["actuator"] for tendon in drive["tendons"]]
     ids = model.actuator_trnid[actuators, 0]
     tendons.tendon, tendons.control = bound.integers(ids), bound.integers(model.actuator_ctrladr[actuators])
+    tendons.actuator, tendons.activation = bound.integers(actuators), bound.integers(model.actuator_actadr[actuators])
     tendons.rest_length = bound.numbers(model.tendon_length0[ids])
     takes_length = [tendon["takes_length"] for tendon in drive["tendons"]]
     tendons.takes_length = wp.array(takes_length, dtype=bool, device=bound.device)

@@ -233,7 +233,8 @@ class Worlds:
         self._experiment, self._changes = experiment, {"set": set, "duration": duration}
         starts = [Start(experiment, first_seed, self._changes)]
         #: of each world, or one of all
-        self.seeds = seeds = range(first_seed, first_seed + (count if experiment.varies else 1))
+        varies = experiment.varies or any("sensed" in robot for robot in starts[0].robots)
+        self.seeds = seeds = range(first_seed, first_seed + (count if varies else 1))
         self.model: mujoco.MjModel = starts[0].model  #: MuJoCo's model of the first world, without controllers
         try:
             room = require_fit(self.model, count, self.device, "count", Room(contacts, constraints))
@@ -343,9 +344,9 @@ class Worlds:
             controller.before_actuation(model, data)
         self._faults.before_actuation(self._step)
         mjw.step2(model, data)
-        self._faults.end_step()
         for controller in self.controllers:
             controller.after_step(data)
+        self._faults.end_step()
         wp.launch(_watch, self.count, inputs=[data.qpos, data.qvel, self._step, self.diverged, self.overflow])
         if self._tape is not None:
             self._tape.keep(data, self._step)
