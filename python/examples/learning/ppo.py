@@ -24,7 +24,7 @@ from tendril.envs import VectorEnvironment, baselines
 LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE = 0.95, 0.2, 8, 8, 1e-3
 DEVIATION = -0.5  # of the first actions, its logarithm
 CLONED_DEVIATION, CLONED_RATE = -3.0, 5e-5  # of what improves a clone
-CLONE_BATCH, CLONE_BATCHES = 512, 2000  # of the last update of a clone, from all that was taught before
+CLONE_BATCH = 512  # actions in a batch of a clone, of all that were taught before
 
 
 def layers(key, sizes, last):
@@ -104,6 +104,7 @@ def main() -> None:
     parser.add_argument("task", nargs="?", default="Reach", help="as in Tendril/TASK-v0")
     parser.add_argument("--steps", type=int, default=400_000, help="of all simulations together")
     parser.add_argument("--clone", type=int, default=0, help="the first of the steps, with the policy without learning")
+    parser.add_argument("--batches", type=int, default=2000, help="in the last update of the clone; at first fewer")
     parser.add_argument("--envs", type=int, default=64)
     parser.add_argument("--hidden", type=int, default=64, help="width of both hidden layers")
     parser.add_argument("--horizon", type=int, default=50, help="actions of each simulation between two updates")
@@ -130,7 +131,7 @@ def main() -> None:
     }
     each = EPOCHS * MINIBATCHES
     rate = optax.linear_schedule(CLONED_RATE if cloning else RATE, 0.0, (updates - cloning) * each)
-    batches = [CLONE_BATCHES * (update + 1) // cloning for update in range(cloning)]  # the more, the more was taught
+    batches = [options.batches * (update + 1) // cloning for update in range(cloning)]  # the more, the more was taught
     to_clone = cloning * each + sum(batches)
     rate = optax.join_schedules([optax.linear_schedule(RATE, CLONED_RATE, max(to_clone, 1)), rate], [to_clone])
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate))
