@@ -84,7 +84,13 @@ def test_a_controller_sees_the_sensors_of_the_c_engine(tmp_path, beside_c, kind)
 @pytest.mark.parametrize(
     ("robot", "what"),
     [
-        ("[base]\nfeed = 0.1\nguide_length = 0.1\n" + 2 * SECTION + ENCODER + TRACKER, "the arm has a guide"),
+        (
+            'compliance = "link"\n[base]\nfeed = 0.1\nguide_length = 0.1\nguide_clearance = 0.002\n'
+            + 2 * SECTION
+            + ENCODER
+            + TRACKER,
+            "the arm has a guide",
+        ),
         (2 * (SECTION + "torsional_stiffness = 0.05\n") + ENCODER + TRACKER, "its links twist"),
         (2 * SECTION + ENCODER + sensor("markers", "eye", places=[1.0], camera=[1, 0, 0]), "sensor eye_1: camera"),
     ],

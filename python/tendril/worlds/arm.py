@@ -109,7 +109,7 @@ class Step:
     tip_frame: wp.array(dtype=mat33)
     target: wp.array(dtype=vec3)
     target_frame: wp.array(dtype=mat33)
-    tip_error: numbers  # true distance of the tip from the target, m
+    tip_error: numbers  # distance of the tip from the target, m
     feed: numbers  # m
     feed_position: numbers  # the same as its servo has it, whatever the controller sees
     feed_speed: numbers
